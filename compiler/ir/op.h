@@ -1,0 +1,69 @@
+// What the compiler knows of an op. One const OpInfo per op, in op/*.c.
+#pragma once
+
+#include "ir/graph.h"
+
+enum {
+    MAX_FACTORS = 20,
+    MAX_TENSORS = 9,     // operands and the result of an op with a rule
+    MAX_DIM_FACTORS = 6, // of one dimension (reshape)
+    MAX_ATTRS = 6,
+};
+
+typedef enum FactorKind {
+    FACTOR_PASS,     // may be split: each piece is computed on its own
+    FACTOR_REDUCE,   // not in the result: a split leaves a partial value
+    FACTOR_POSITION, // may be split in contiguous runs; LOCAL needs `offset`
+    FACTOR_WHOLE,    // must not be split
+} FactorKind;
+
+typedef struct DimFactors {
+    int8_t n; // major first; 0 for a dimension of size 1 that no factor has
+    int8_t factor[MAX_DIM_FACTORS];
+} DimFactors;
+
+// How an op's dimensions relate, as an einsum: the factors (index letters) of
+// each dimension of each operand and, last, of the result. Propagation,
+// partitioning, cost, interpreter and loop nests read this; they know no op
+// by name. A factor that no operand has (broadcast) is in the result alone.
+typedef struct Rule {
+    int nfactor;
+    int64_t size[MAX_FACTORS];
+    FactorKind kind[MAX_FACTORS];
+    Combiner combiner; // of the reduced factors
+    DimFactors dim[MAX_TENSORS][MAX_RANK];
+} Rule;
+
+// Which operands may hold a pending sum that the op carries to its result.
+typedef enum Linear {
+    LINEAR_NO,
+    LINEAR_ALL, // all operands pending over the same atoms, or none (add)
+    LINEAR_ANY, // one operand pending, the others replicated there (product)
+} Linear;
+
+typedef struct OpInfo {
+    const char *name;
+    int noperand;              // -1: any number
+    AttrKey attrs[MAX_ATTRS];  // required, in printing order, ended by A_END
+    Linear linear;
+
+    // Sets op->type from operands and attributes; says what is wrong.
+    // Types that are given, not inferred (param, constant, iota, broadcast,
+    // reshape, convert), are checked instead.
+    bool (*infer)(const Func *f, Op *op, Diag *d);
+    // Fills in the factors of a well-typed op. NULL: the op has none (scan,
+    // collectives).
+    void (*rule)(const Op *op, Rule *r);
+    // The value of one point from the operands' values at that point.
+    double (*scalar)(const Op *op, const double x[]);
+    // Interprets an op that is no loop over its factors: in[] and out are row
+    // major, of the operands' and the result's types. `at` is the device in
+    // LOCAL, for `offset`.
+    void (*eval)(const Func *f, const Op *op, int64_t at,
+                 const double *const in[], double *out);
+} OpInfo;
+
+#define OP(name) extern const OpInfo op_##name;
+#include "ir/ops.def"
+
+extern const OpInfo *const op_info[NOP];
