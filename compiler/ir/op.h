@@ -4,15 +4,16 @@
 #include "ir/graph.h"
 
 enum {
-    MAX_FACTORS = 20,
+    MAX_FACTORS = 40,
     MAX_TENSORS = 9,     // operands and the result of an op with a rule
-    MAX_DIM_FACTORS = 6, // of one dimension (reshape)
+    MAX_DIM_FACTORS = 9, // of one dimension (reshape)
     MAX_ATTRS = 6,
 };
 
 typedef enum FactorKind {
     FACTOR_PASS,     // may be split: each piece is computed on its own
     FACTOR_REDUCE,   // not in the result: a split leaves a partial value
+    FACTOR_LOOKUP,   // as REDUCE, in contiguous runs; LOCAL needs `offset`
     FACTOR_POSITION, // may be split in contiguous runs; LOCAL needs `offset`
     FACTOR_WHOLE,    // must not be split
 } FactorKind;
@@ -61,6 +62,12 @@ typedef struct OpInfo {
     // LOCAL, for `offset`.
     void (*eval)(const Func *f, const Op *op, int64_t at,
                  const double *const in[], double *out);
+    // SHARDED: the result's sharding from the operand's; false (and a message)
+    // if the op does not apply to it. Collectives only.
+    bool (*apply)(const Func *f, const Op *op, Sharding *out, Diag *d);
+    // Interprets a collective in LOCAL: in[d] and out[d] are device d's.
+    void (*exchange)(const Func *f, const Op *op, const double *const in[],
+                     double *const out[]);
 } OpInfo;
 
 #define OP(name) extern const OpInfo op_##name;

@@ -1,0 +1,219 @@
+// Products summed over shared indices, and reductions.
+#include <string.h>
+
+#include "op/util.h"
+
+// Letters of tensor t of "ab,bc->ac": start and length in the spec.
+static const char *spec_part(const char *spec, int t, int *n)
+{
+    for (int i = 0; i < t; i++)
+        spec += strcspn(spec, ",-"), spec += *spec == ',' ? 1 : 2;
+    *n = (int)strcspn(spec, ",-");
+    return spec;
+}
+
+static bool is_spec(const char *s)
+{
+    s += strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ,");
+    return s[0] == '-' && s[1] == '>' &&
+           s[2 + strspn(s + 2, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRST"
+                               "UVWXYZ")] == '\0';
+}
+
+static bool repeats(const char *part, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (memchr(part + i + 1, part[i], (size_t)(n - i - 1)))
+            return true;
+    return false;
+}
+
+// Notes the sizes of an operand's letters; reports where they disagree.
+static bool collect_sizes(const Op *op, int t, int64_t size[128], Diag *d)
+{
+    int n;
+    const char *part = spec_part(op_str(op, A_spec), t, &n);
+    const Type *type = &op->operand[t]->type;
+    if (n != type->rank || repeats(part, n))
+        return op_fail(op, d, "%.*s does not fit operand %d of rank %d", n,
+                       part, t, type->rank);
+    for (int i = 0; i < n; i++) {
+        int64_t *s = &size[(unsigned char)part[i]];
+        if (*s >= 0 && *s != type->dim[i])
+            return op_fail(op, d, "%c is %ld and %ld", part[i], (long)*s,
+                           (long)type->dim[i]);
+        *s = type->dim[i];
+    }
+    return true;
+}
+
+static bool infer_einsum(const Func *f, Op *op, Diag *d)
+{
+    (void)f;
+    const char *spec = op_str(op, A_spec);
+    int64_t size[128];
+    int n;
+    memset(size, -1, sizeof size);
+    if (!is_spec(spec) || strlen(spec) > MAX_FACTORS + 3u ||
+        strchr(spec, ',') != strrchr(spec, ',') || !strchr(spec, ','))
+        return op_fail(op, d, "\"%s\" is no spec of two operands", spec);
+    if (!collect_sizes(op, 0, size, d) || !collect_sizes(op, 1, size, d))
+        return false;
+    if (op->operand[0]->type.dtype != op->operand[1]->type.dtype)
+        return op_fail(op, d, "operands differ in type");
+    const char *out = spec_part(spec, 2, &n);
+    op->type = (Type){.dtype = op->operand[0]->type.dtype};
+    if (n > MAX_RANK || repeats(out, n))
+        return op_fail(op, d, "\"%s\": bad result", spec);
+    for (int i = 0; i < n; i++) {
+        if (size[(unsigned char)out[i]] < 0)
+            return op_fail(op, d, "no operand has %c", out[i]);
+        op->type.dim[op->type.rank++] = size[(unsigned char)out[i]];
+    }
+    return true;
+}
+
+static void rule_einsum(const Op *op, Rule *r)
+{
+    const char *spec = op_str(op, A_spec);
+    int factor[128], n;
+    memset(factor, -1, sizeof factor);
+    *r = (Rule){0};
+    for (int t = 0; t < 3; t++) {
+        const char *part = spec_part(spec, t, &n);
+        for (int i = 0; i < n; i++) {
+            int *of = &factor[(unsigned char)part[i]];
+            if (*of < 0)
+                *of = rule_add(r, op->operand[t]->type.dim[i], FACTOR_REDUCE);
+            rule_set(r, t, i, *of);
+            if (t == 2)
+                r->kind[*of] = FACTOR_PASS;
+        }
+    }
+}
+
+static double scalar_product(const Op *op, const double x[])
+{
+    (void)op;
+    return x[0] * x[1];
+}
+
+const OpInfo op_einsum = {
+    .name = "einsum",
+    .noperand = 2,
+    .attrs = {A_spec, A_END},
+    .linear = LINEAR_ANY,
+    .infer = infer_einsum,
+    .rule = rule_einsum,
+    .scalar = scalar_product,
+};
+
+static bool infer_reduce(const Func *f, Op *op, Diag *d)
+{
+    (void)f;
+    const Type *in = &op->operand[0]->type;
+    if (!check_dims(op, A_dims, in->rank, d))
+        return false;
+    if (in->dtype == DT_bool)
+        return op_fail(op, d, "wants numbers");
+    op->type = (Type){.dtype = in->dtype};
+    for (int i = 0; i < in->rank; i++)
+        if (!ints_have(op_attr(op, A_dims), i))
+            op->type.dim[op->type.rank++] = in->dim[i];
+    return true;
+}
+
+static void rule_reduce(const Op *op, Rule *r, Combiner combiner)
+{
+    const Type *in = &op->operand[0]->type;
+    int out = 0;
+    *r = (Rule){.combiner = combiner};
+    for (int i = 0; i < in->rank; i++) {
+        bool gone = ints_have(op_attr(op, A_dims), i);
+        rule_add(r, in->dim[i], gone ? FACTOR_REDUCE : FACTOR_PASS);
+        rule_set(r, 0, i, i);
+        if (!gone)
+            rule_set(r, 1, out++, i);
+    }
+}
+
+static void rule_sum(const Op *op, Rule *r)
+{
+    rule_reduce(op, r, COMBINE_sum);
+}
+
+static void rule_max(const Op *op, Rule *r)
+{
+    rule_reduce(op, r, COMBINE_max);
+}
+
+static void rule_min(const Op *op, Rule *r)
+{
+    rule_reduce(op, r, COMBINE_min);
+}
+
+const OpInfo op_reduce_sum = {
+    .name = "reduce_sum",
+    .noperand = 1,
+    .attrs = {A_dims, A_END},
+    .linear = LINEAR_ALL,
+    .infer = infer_reduce,
+    .rule = rule_sum,
+    .scalar = scalar_first,
+};
+
+const OpInfo op_reduce_max = {
+    .name = "reduce_max",
+    .noperand = 1,
+    .attrs = {A_dims, A_END},
+    .infer = infer_reduce,
+    .rule = rule_max,
+    .scalar = scalar_first,
+};
+
+const OpInfo op_reduce_min = {
+    .name = "reduce_min",
+    .noperand = 1,
+    .attrs = {A_dims, A_END},
+    .infer = infer_reduce,
+    .rule = rule_min,
+    .scalar = scalar_first,
+};
+
+static bool infer_cumsum(const Func *f, Op *op, Diag *d)
+{
+    (void)f;
+    op->type = op->operand[0]->type;
+    if (op->type.dtype == DT_bool)
+        return op_fail(op, d, "wants numbers");
+    return check_dim(op, A_dim, op->type.rank, d);
+}
+
+static void rule_cumsum(const Op *op, Rule *r)
+{
+    rule_pointwise(op, r);
+    r->kind[op_int(op, A_dim, 0)] = FACTOR_WHOLE;
+}
+
+static void eval_cumsum(const Func *f, const Op *op, int64_t at,
+                        const double *const in[], double *out)
+{
+    (void)f, (void)at;
+    int64_t stride[MAX_RANK];
+    int dim = (int)op_int(op, A_dim, 0);
+    type_strides(&op->type, stride);
+    for (int64_t i = 0; i < type_count(&op->type); i++) {
+        bool first = i / stride[dim] % op->type.dim[dim] == 0;
+        out[i] = in[0][i] + (first ? 0 : out[i - stride[dim]]);
+    }
+}
+
+const OpInfo op_cumsum = {
+    .name = "cumsum",
+    .noperand = 1,
+    .attrs = {A_dim, A_END},
+    .linear = LINEAR_ALL,
+    .infer = infer_cumsum,
+    .rule = rule_cumsum,
+    .eval = eval_cumsum,
+};
