@@ -14,6 +14,10 @@ typedef VEC(Name) Names;
 
 typedef struct Expr Expr;
 typedef struct Stmt Stmt;
+enum {
+    MAX_EXPR_DEPTH = 400,
+};
+
 typedef VEC(Expr *) Exprs;
 typedef VEC(Stmt *) Stmts;
 
@@ -55,7 +59,7 @@ typedef struct Field { // of a struct literal, a config, options
 
 typedef VEC(Field) Fields;
 
-// One logical (or, in P(...), mesh) name a dimension. "_" is none.
+// One logical (or, in P(...), mesh) name a dimension. None is the name "_".
 typedef struct Axes {
     bool is_mesh; // P(...): mesh axes; a dimension may have several
     VEC(Names) dim;
@@ -72,8 +76,9 @@ struct Expr {
     Expr *base;       // FIELD, CALL (the function), INDEX; UNARY, REDUCE: operand
     Exprs args;       // CALL; BINARY: two; IF: condition, then, else
     Indexes index;    // INDEX; REDUCE: the reduced indices (INDEX_NAME)
-    Fields fields;    // STRUCT
+    Fields fields;    // STRUCT; CALL: named arguments, after those in args
     Axes axes;        // AXES
+    int depth;        // of the tree, at most MAX_EXPR_DEPTH
 };
 
 // f32[.., d]; `fn` if is_fn; no brackets: has_dims is false
@@ -109,16 +114,18 @@ typedef struct Target {
     Indexes index;
 } Target;
 
+typedef VEC(Target) Targets;
+
 struct Stmt {
     StmtKind kind;
     Span at;
-    VEC(Target) targets; // ASSIGN; RETURN: one, unnamed, for its index list
+    Targets targets;     // ASSIGN; RETURN: one, unnamed, for its index list
     Expr *value;         // ASSIGN, RETURN; SHARD: the axes; PARAM: init or NULL;
                          // IF: the condition; REPEAT: the count
     Names names;         // PARAM, SHARD, INPUT: declared or named; REPEAT: one
     TypeExpr type;       // PARAM, INPUT
     Expr *axes;          // PARAM: EXPR_AXES or NULL
-    const char *remat;   // REPEAT: "full", "none", or NULL
+    const char *remat;   // REPEAT: "full", "none", "save(a, b)", or NULL
     Stmts body;          // IF: then; REPEAT
     Stmts otherwise;     // IF
 };

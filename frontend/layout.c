@@ -1,0 +1,189 @@
+// Layout: which line ends are the end of a statement, and whether brackets
+// match. It stands between the scanner and the parser.
+//
+// A line end counts (as T_END) outside ( ) and [ ], after a token that can end
+// a statement, and before one that cannot continue it. A bracket that is
+// never closed is reported where it was opened: at a `}` or a keyword that
+// cannot be inside it, the parser gets one error token and goes on.
+#include <string.h>
+
+#include "frontend/parser.h"
+#include "frontend/parse.tab.h"
+
+typedef MODEL_STYPE Value;
+
+int model_lex(Value *val, Span *at, void *scanner);
+int model_scan(Value *val, Span *at, void *scanner);
+ModelParser *model_get_extra(void *scanner);
+
+static bool can_end(int token)
+{
+    switch (token) {
+    case T_NAME: case T_NUMBER: case T_STRING: case T_RULE: case T_NONE:
+    case T_MODEL: case T_INCLUDE: case T_SIZES: case T_OPTIONS: case T_CONFIG:
+    case T_RULES: case T_MESH: case T_TRAIN: case T_FN: case T_REST:
+    case ')': case ']': case '}':
+        return true;
+    default:
+        return false;
+    }
+}
+
+// Whether the token can only continue what stands before it.
+static bool can_continue(int token)
+{
+    switch (token) {
+    case T_POWER: case T_CONCAT: case T_EQ: case T_NE: case T_LE: case T_GE:
+    case T_AND: case T_OR: case T_ARROW: case T_INIT: case T_REMAT: case T_ELSE:
+    case T_END: case '+': case '-': case '*': case '/': case '<': case '>':
+    case '@': case ',': case '=': case ':': case '.': case '{': case '}':
+    case ')': case ']':
+        return true;
+    default:
+        return false;
+    }
+}
+
+static char top(const ModelParser *p)
+{
+    return p->nbracket ? p->bracket[p->nbracket - 1].open : 0;
+}
+
+// Reports the brackets above `depth` and drops them.
+static int drop_brackets(ModelParser *p, int depth)
+{
+    Bracket b = p->bracket[depth];
+    syntax_error(p, b.at, "'%c' is never closed", b.open);
+    p->nbracket = depth;
+    return MODEL_error;
+}
+
+// A keyword that starts a declaration (at the start of its line, and not as
+// `model = 2` or `mesh -> x`, where it is a name).
+static bool starts_item(const ModelParser *p, int token, Span at)
+{
+    const char *next = p->source->text + at.end;
+    next += strspn(next, " \t");
+    switch (token) {
+    case T_FN:
+        return p->last != ':';
+    case T_LET:
+        return true;
+    case T_MODEL: case T_INCLUDE: case T_SIZES: case T_OPTIONS: case T_CONFIG:
+    case T_RULES: case T_MESH: case T_TRAIN:
+        return at.start == p->line_start && *next && !strchr("=,:)]-.", *next);
+    default:
+        return false;
+    }
+}
+
+static bool starts_statement(int token)
+{
+    return token == T_PARAM || token == T_SHARD || token == T_REPEAT ||
+           token == T_RETURN;
+}
+
+static int open_bracket(ModelParser *p, int token, Span at)
+{
+    if (p->nbracket == MAX_NESTING) {
+        too_deep(p, at);
+        p->stop = true;
+        return MODEL_error;
+    }
+    p->bracket[p->nbracket++] = (Bracket){(char)token, at};
+    return token;
+}
+
+// The innermost `{` that is open, as a depth; -1 if none.
+static int open_brace(const ModelParser *p)
+{
+    int i = p->nbracket - 1;
+    while (i >= 0 && p->bracket[i].open != '{')
+        i--;
+    return i;
+}
+
+static int close_bracket(ModelParser *p, int token)
+{
+    char want = token == ')' ? '(' : token == ']' ? '[' : '{';
+    if (top(p) == want) {
+        p->nbracket--;
+        return token;
+    }
+    int brace = open_brace(p);
+    if (token == '}' && brace >= 0)
+        return drop_brackets(p, brace + 1);
+    return token; // the parser reports it
+}
+
+// Watches brackets. An error token stands for the reported bracket; the token
+// that showed it comes after it.
+static int check_brackets(ModelParser *p, int token, Span at)
+{
+    bool in_parens = top(p) == '(' || top(p) == '[';
+    if (p->newline && p->nbracket && starts_item(p, token, at))
+        return drop_brackets(p, 0);
+    if (p->newline && in_parens && starts_statement(token))
+        return drop_brackets(p, open_brace(p) + 1);
+    if (token == 0 && p->nbracket)
+        return drop_brackets(p, 0);
+    if (token == '(' || token == '[' || token == '{')
+        return open_bracket(p, token, at);
+    if (token == ')' || token == ']' || token == '}')
+        return close_bracket(p, token);
+    return token;
+}
+
+// The next token of the text, or the one held back.
+static int next_token(ModelParser *p, Value *val, Span *at, void *scanner)
+{
+    if (p->held) {
+        *val = (Value){.name = p->held_name};
+        *at = p->held_at;
+        p->held = false;
+        return p->held_token;
+    }
+    int token = model_scan(val, at, scanner);
+    if (token == 0) {
+        *at = (Span){p->source, p->last_end, p->last_end + 1};
+        p->newline = true;
+    } else if (p->record) {
+        vec_push(p->arena, p->record, ((Token){token, *at}));
+    }
+    return token;
+}
+
+// Gives `instead` now and `token` at the next call. `last` is what the held
+// token comes after.
+static int hold(ModelParser *p, int token, const Value *val, Span at,
+                int instead, int last)
+{
+    p->held = true;
+    p->held_token = token;
+    p->held_at = at;
+    p->held_name = val->name;
+    p->last = last;
+    return instead;
+}
+
+int model_lex(Value *val, Span *at, void *scanner)
+{
+    ModelParser *p = model_get_extra(scanner);
+    int token = next_token(p, val, at, scanner);
+    if (p->stop)
+        return 0;
+    bool in_parens = top(p) == '(' || top(p) == '[';
+    if (p->newline && !in_parens && can_end(p->last) && !can_continue(token)) {
+        hold(p, token, val, *at, T_END, T_END);
+        *at = (Span){p->source, p->last_end, p->last_end + 1};
+        return T_END;
+    }
+    int checked = check_brackets(p, token, *at);
+    if (checked == MODEL_error) // as if it had been closed
+        return hold(p, token, val, *at, MODEL_error, ')');
+    // In `a ->` the arrow ends the line of a rule without axes.
+    p->last = token == T_ARROW && p->last == T_RULE ? T_RULE : token;
+    p->last_end = at->end;
+    p->newline = false;
+    return token;
+}
