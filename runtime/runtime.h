@@ -5,6 +5,14 @@
 
 #include "runtime/program.h"
 
+enum { // exit codes
+    RT_EXIT_OK = 0,
+    RT_EXIT_INPUT = 1,    // bad input, or an output that cannot be written
+    RT_EXIT_USAGE = 2,
+    RT_EXIT_INTERNAL = 70,
+    RT_EXIT_TIMEOUT = 75,
+};
+
 typedef struct RtOptions {
     const char *load;  // parameters: a .safetensors file; NULL: none
     const char *feed;  // inputs

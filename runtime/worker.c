@@ -1,0 +1,151 @@
+// A worker walks the steps for its devices, in step with the others at each
+// collective.
+#include <stdlib.h>
+
+#include "runtime/devices.h"
+#include "runtime/run.h"
+#include "runtime/runtime.h"
+
+typedef struct Worker {
+    Run *r;
+    int64_t first; // devices first .. end - 1
+    int64_t end;
+    bool synced; // nothing has run here since the last barrier
+    bool counts; // the executions of collectives
+    Flight *flight;
+    Share share;
+} Worker;
+
+static bool stopped(const Worker *w)
+{
+    return barrier_stopped(&w->r->control->barrier);
+}
+
+static bool sync_workers(Worker *w)
+{
+    w->synced = true;
+    if (w->r->nworker == 1)
+        return !stopped(w);
+    return barrier_wait(&w->r->control->barrier);
+}
+
+// The kernels from step `from` on, up to one that is none, for each device in
+// turn. Returns the step after them. A kernel may return long after the run has
+// ended; then nothing of the program is looked at any more.
+static int run_kernels(Worker *w, int from, int to, int64_t iter)
+{
+    const RtStep *s = rt_steps(w->r->program);
+    int end = from;
+    while (end < to && s[end].kind == RT_KERNEL)
+        end++;
+    for (int64_t d = w->first; d < w->end; d++) {
+        char *priv = rt_priv(&w->r->memory, d);
+        char *shared = rt_shared(&w->r->memory, d);
+        for (int i = from; i < end && !stopped(w); i++) {
+            flight_at(w->flight, i, FLIGHT_KERNEL);
+            w->r->kernels[s[i].index](priv, shared, d, iter);
+        }
+    }
+    w->synced = false;
+    return end;
+}
+
+// All sources are written before, and all have been read after.
+static bool run_collective(Worker *w, int step, int64_t iter)
+{
+    const Run *r = w->r;
+    int index = rt_steps(r->program)[step].index;
+    flight_collective(w->flight, step, FLIGHT_BEFORE);
+    if (!w->synced && !sync_workers(w))
+        return false;
+    flight_collective(w->flight, step, FLIGHT_MOVING);
+    exchange_run(r->program, &r->exchange[index], &r->memory, &w->share, iter);
+    if (w->counts)
+        r->control->count[index]++;
+    flight_collective(w->flight, step, FLIGHT_AFTER);
+    if (!sync_workers(w))
+        return false;
+    flight_collective(w->flight, step, FLIGHT_PASSED);
+    return true;
+}
+
+// Steps from .. to - 1. Returns false if the run is over before its end.
+static bool walk(Worker *w, int from, int to, int64_t iter)
+{
+    for (int i = from; i < to;) {
+        if (stopped(w))
+            return false;
+        const RtStep *s = &rt_steps(w->r->program)[i];
+        if (s->kind == RT_KERNEL) {
+            i = run_kernels(w, i, to, iter);
+        } else if (s->kind == RT_COLLECTIVE) {
+            if (!run_collective(w, i++, iter))
+                return false;
+        } else {
+            for (int64_t k = 0; k < s->trip; k++)
+                if (!walk(w, i + 1, i + 1 + s->index, k))
+                    return false;
+            i += 1 + s->index;
+        }
+    }
+    return !stopped(w);
+}
+
+// One line of scratch is as long as the largest group can be.
+static bool make_scratch(Share *s, int64_t ndevice)
+{
+    size_t n = (size_t)ndevice;
+    s->member = calloc(n, sizeof s->member[0]);
+    s->source = calloc(n, sizeof s->source[0]);
+    s->result = calloc(n, sizeof s->result[0]);
+    return s->member && s->source && s->result;
+}
+
+static void set_up(const Worker *w)
+{
+    for (int64_t d = w->first; d < w->end; d++) {
+        rt_memory_init(&w->r->memory, w->r->program, d);
+        rt_inputs_load(&w->r->inputs, w->r->program, &w->r->memory, d);
+    }
+}
+
+static void run_steps(Worker *w)
+{
+    Run *r = w->r;
+    for (int i = 0; i < r->repeat; i++) {
+        if (!sync_workers(w))
+            return;
+        double start = rt_now();
+        if (!walk(w, 0, r->program->nstep, 0) || !sync_workers(w))
+            return;
+        if (w->counts)
+            r->control->seconds[i] = rt_now() - start;
+    }
+    for (int64_t d = w->first; d < w->end; d++)
+        rt_outputs_gather(&r->outputs, r->program, &r->memory, d);
+    flight_at(w->flight, -1, FLIGHT_END);
+}
+
+void worker_run(Run *r, int worker)
+{
+    Worker w = {
+        .r = r,
+        .first = run_first_device(r, worker),
+        .end = run_first_device(r, worker + 1),
+        .counts = worker == 0,
+        .flight = &r->control->flight[worker],
+        .share = {.worker = worker,
+                  .nworker = r->nworker,
+                  .device = r->isolate ? worker : -1},
+    };
+    flight_at(w.flight, -1, FLIGHT_SETUP);
+    if (make_scratch(&w.share, r->program->ndevice)) {
+        set_up(&w);
+        run_steps(&w);
+    } else {
+        barrier_stop(&r->control->barrier, RT_EXIT_INTERNAL);
+    }
+    free(w.share.member);
+    free(w.share.source);
+    free(w.share.result);
+}
