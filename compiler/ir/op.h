@@ -42,8 +42,19 @@ typedef enum Linear {
     LINEAR_ANY, // one operand pending, the others replicated there (product)
 } Linear;
 
+// What a pass must know of an op that is no loop over factors.
+typedef enum Role {
+    ROLE_compute,
+    ROLE_argument,   // param
+    ROLE_wish,       // shard: the user wants the value placed so
+    ROLE_reshard,    // reshard: any change of placement
+    ROLE_collective, // one change of placement: has `apply` and `exchange`
+    ROLE_loop,       // scan
+} Role;
+
 typedef struct OpInfo {
     const char *name;
+    Role role;
     int noperand;              // -1: any number
     AttrKey attrs[MAX_ATTRS];  // required, in printing order, ended by A_END
     Linear linear;
@@ -62,6 +73,8 @@ typedef struct OpInfo {
     // LOCAL, for `offset`.
     void (*eval)(const Func *f, const Op *op, int64_t at,
                  const double *const in[], double *out);
+    // LOCAL: fits attributes that hold sizes to the operands' local types.
+    void (*localize)(Func *f, Op *op);
     // SHARDED: the result's sharding from the operand's; false (and a message)
     // if the op does not apply to it. Collectives only.
     bool (*apply)(const Func *f, const Op *op, Sharding *out, Diag *d);
@@ -74,3 +87,8 @@ typedef struct OpInfo {
 #include "ir/ops.def"
 
 extern const OpInfo *const op_info[NOP];
+
+static inline Role op_role(const Op *op)
+{
+    return op_info[op->code]->role;
+}

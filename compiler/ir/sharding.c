@@ -62,6 +62,20 @@ void split_append(Split *s, const Split *more)
         split_push(s, more->item[i]);
 }
 
+bool split_take_out(const Mesh *m, Split *s, AtomSet atoms)
+{
+    Split rest = {0};
+    if ((split_atoms(s) & atoms) != atoms)
+        return false;
+    for (int i = 0; i < s->n; i++) {
+        bool out = s->item[i] >= 0 && (atoms >> s->item[i] & 1);
+        split_push(&rest, out ? -m->atom[s->item[i]].size : s->item[i]);
+    }
+    split_trim(&rest);
+    *s = rest;
+    return true;
+}
+
 Split split_of_axis(const Mesh *m, int axis)
 {
     Split s = {0};

@@ -47,6 +47,8 @@ int64_t split_pieces(const Mesh *m, const Split *s);
 // Appends an item; joins gaps. The caller trims a trailing gap.
 void split_push(Split *s, int32_t item);
 void split_trim(Split *s);
+// Takes atoms out; where others follow, a gap stays. False if one is not there.
+bool split_take_out(const Mesh *m, Split *s, AtomSet atoms);
 // The split by all atoms of one axis.
 Split split_of_axis(const Mesh *m, int axis);
 void split_append(Split *s, const Split *more);

@@ -17,6 +17,7 @@ static bool infer_same(const Func *f, Op *op, Diag *d)
 
 const OpInfo op_shard = {
     .name = "shard",
+    .role = ROLE_wish,
     .noperand = 1,
     .attrs = {A_END},
     .infer = infer_same,
@@ -26,6 +27,7 @@ const OpInfo op_shard = {
 
 const OpInfo op_reshard = {
     .name = "reshard",
+    .role = ROLE_reshard,
     .noperand = 1,
     .attrs = {A_END},
     .infer = infer_same,
@@ -43,7 +45,9 @@ static bool infer_collective(const Func *f, Op *op, Diag *d)
     const Attr *in = op_attr(op, A_split_dim), *out = op_attr(op, A_concat_dim);
     const char *combine = op_str(op, A_combine);
     op->type = op->operand[0]->type;
-    if (split_has_gap(op_attr(op, A_axes)->split))
+    bool is_local = f->module->form == FORM_local;
+    if (split_has_gap(op_attr(op, A_axes)->split) &&
+        (is_local || op->code != OP_shard_slice))
         return op_fail(op, d, "axes with a gap");
     if ((in && !check_dim(op, A_split_dim, op->type.rank, d)) ||
         (out && !check_dim(op, A_concat_dim, op->type.rank, d)))
@@ -51,7 +55,7 @@ static bool infer_collective(const Func *f, Op *op, Diag *d)
     if (combine && strcmp(combine, "sum") != 0 && strcmp(combine, "max") != 0 &&
         strcmp(combine, "min") != 0)
         return op_fail(op, d, "no combiner is called %s", combine);
-    if (f->module->form != FORM_local)
+    if (!is_local)
         return true;
     int64_t n = group_size(f, op);
     if (in && op->type.dim[in->ints[0]] % n)
@@ -66,27 +70,12 @@ static bool infer_collective(const Func *f, Op *op, Diag *d)
 
 // --- what a collective does to a sharding ------------------------------------
 
-// Takes atoms out of a dimension; where others follow, a gap stays.
-static bool take_out(const Mesh *m, Split *s, AtomSet atoms)
-{
-    Split rest = {0};
-    if ((split_atoms(s) & atoms) != atoms)
-        return false;
-    for (int i = 0; i < s->n; i++) {
-        bool out = s->item[i] >= 0 && (atoms >> s->item[i] & 1);
-        split_push(&rest, out ? -m->atom[s->item[i]].size : s->item[i]);
-    }
-    split_trim(&rest);
-    *s = rest;
-    return true;
-}
-
 static bool apply_gather(const Func *f, const Op *op, Sharding *out, Diag *d)
 {
     const Split *axes = op_attr(op, A_axes)->split;
     int64_t dim = op_int(op, A_concat_dim, 0);
     *out = op->operand[0]->sharding;
-    return take_out(&f->module->mesh, &out->dim[dim], split_atoms(axes)) ||
+    return split_take_out(&f->module->mesh, &out->dim[dim], split_atoms(axes)) ||
            op_fail(op, d, "dimension %ld is not split by these axes", (long)dim);
 }
 
@@ -298,6 +287,7 @@ static void exchange_slice(const Func *f, const Op *op,
 
 const OpInfo op_all_gather = {
     .name = "all_gather",
+    .role = ROLE_collective,
     .noperand = 1,
     .attrs = {A_axes, A_concat_dim, A_END},
     .infer = infer_collective,
@@ -307,6 +297,7 @@ const OpInfo op_all_gather = {
 
 const OpInfo op_reduce_scatter = {
     .name = "reduce_scatter",
+    .role = ROLE_collective,
     .noperand = 1,
     .attrs = {A_axes, A_split_dim, A_combine, A_END},
     .infer = infer_collective,
@@ -316,6 +307,7 @@ const OpInfo op_reduce_scatter = {
 
 const OpInfo op_all_reduce = {
     .name = "all_reduce",
+    .role = ROLE_collective,
     .noperand = 1,
     .attrs = {A_axes, A_combine, A_END},
     .infer = infer_collective,
@@ -325,6 +317,7 @@ const OpInfo op_all_reduce = {
 
 const OpInfo op_all_to_all = {
     .name = "all_to_all",
+    .role = ROLE_collective,
     .noperand = 1,
     .attrs = {A_axes, A_split_dim, A_concat_dim, A_END},
     .infer = infer_collective,
@@ -346,6 +339,7 @@ static bool infer_permute(const Func *f, Op *op, Diag *d)
 
 const OpInfo op_collective_permute = {
     .name = "collective_permute",
+    .role = ROLE_collective,
     .noperand = 1,
     .attrs = {A_from, A_to, A_END},
     .infer = infer_permute,
@@ -355,6 +349,7 @@ const OpInfo op_collective_permute = {
 
 const OpInfo op_shard_slice = {
     .name = "shard_slice",
+    .role = ROLE_collective,
     .noperand = 1,
     .attrs = {A_axes, A_split_dim, A_END},
     .infer = infer_collective,

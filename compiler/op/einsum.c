@@ -62,7 +62,11 @@ static bool infer_einsum(const Func *f, Op *op, Diag *d)
     if (op->operand[0]->type.dtype != op->operand[1]->type.dtype)
         return op_fail(op, d, "operands differ in type");
     const char *out = spec_part(spec, 2, &n);
-    op->type = (Type){.dtype = op->operand[0]->type.dtype};
+    const char *dtype = op_str(op, A_dtype);
+    if (dtype && strcmp(dtype, "f32") != 0)
+        return op_fail(op, d, "dtype can only be f32");
+    op->type.dtype = dtype ? DT_f32 : op->operand[0]->type.dtype;
+    op->type.rank = 0;
     if (n > MAX_RANK || repeats(out, n))
         return op_fail(op, d, "\"%s\": bad result", spec);
     for (int i = 0; i < n; i++) {

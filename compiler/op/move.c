@@ -116,6 +116,16 @@ static void rule_slice(const Op *op, Rule *r)
         rule_kept(r, op, i, op->type.dim[i] == op->operand[0]->type.dim[i]);
 }
 
+// A dimension that is kept whole has the local size for its limit.
+static void localize_slice(Func *f, Op *op)
+{
+    const Attr *lo = op_attr(op, A_starts);
+    int64_t hi[MAX_RANK];
+    for (int i = 0; i < op->type.rank; i++)
+        hi[i] = lo->ints[i] + op->type.dim[i];
+    op_set_ints(f, op, A_limits, op->type.rank, hi);
+}
+
 // Copies the block of `shape` at `from` in src to `to` in dst.
 static void copy_block(int rank, const int64_t shape[], const double *src,
                        const int64_t src_stride[], double *dst,
@@ -149,6 +159,7 @@ const OpInfo op_slice = {
     .linear = LINEAR_ALL,
     .infer = infer_slice,
     .rule = rule_slice,
+    .localize = localize_slice,
     .eval = eval_slice,
 };
 

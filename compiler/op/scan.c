@@ -56,6 +56,7 @@ static bool infer_scan(const Func *f, Op *op, Diag *d)
 
 const OpInfo op_scan = {
     .name = "scan",
+    .role = ROLE_loop,
     .noperand = -1,
     .attrs = {A_body, A_trip, A_carry, A_stacked, A_END},
     .infer = infer_scan,

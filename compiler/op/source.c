@@ -9,6 +9,7 @@ static bool infer_given(const Func *f, Op *op, Diag *d)
 
 const OpInfo op_param = {
     .name = "param",
+    .role = ROLE_argument,
     .noperand = 0,
     .attrs = {A_END},
     .infer = infer_given,

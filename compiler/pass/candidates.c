@@ -1,0 +1,135 @@
+// The placements worth trying for an op.
+//
+// For each factor: the splits it has in an operand, in the hint on the result,
+// or in what a user demands, their prefixes by whole axes, and none. A
+// candidate takes one for each factor such that no atom is used twice.
+#include "pass/solve.h"
+
+enum {
+    MAX_OPTIONS = 6,     // for one factor, the empty one included
+    MAX_CANDIDATES = 600,
+};
+
+typedef struct Options {
+    int n;
+    Split split[MAX_OPTIONS];
+} Options;
+
+typedef struct Search {
+    const Mesh *mesh;
+    const Rule *rule;
+    Options option[MAX_FACTORS];
+    Placement p;
+    VisitFn *visit;
+    void *user;
+    int left; // candidates still allowed
+} Search;
+
+static bool fits(const PassContext *c, const Mesh *m, const Rule *r, int f,
+                 const Split *s)
+{
+    if (split_has_gap(s) && (r->kind[f] == FACTOR_POSITION ||
+                             r->kind[f] == FACTOR_LOOKUP))
+        return false;
+    if (r->size[f] % split_pieces(m, s) == 0)
+        return true;
+    return c->uneven_pad && !split_has_gap(s);
+}
+
+static void add_option(const PassContext *c, Search *x, int f, const Split *s)
+{
+    Options *o = &x->option[f];
+    for (int i = 0; i < o->n; i++)
+        if (split_equal(&o->split[i], s))
+            return;
+    if (o->n < MAX_OPTIONS - 1 && fits(c, x->mesh, x->rule, f, s))
+        o->split[o->n++] = *s;
+}
+
+// The split, and its prefixes that end with an axis.
+static void add_prefixes(const PassContext *c, Search *x, int f, const Split *s)
+{
+    add_option(c, x, f, s);
+    Split prefix = {0};
+    for (int i = 0; i + 1 < s->n; i++) {
+        split_push(&prefix, s->item[i]);
+        bool ends = s->item[i] >= 0 && s->item[i + 1] >= 0 &&
+                    x->mesh->atom[s->item[i]].axis !=
+                        x->mesh->atom[s->item[i + 1]].axis;
+        if (ends)
+            add_option(c, x, f, &prefix);
+    }
+}
+
+static void add_tensor(const PassContext *c, Search *x, int t, int rank,
+                       const Sharding *s)
+{
+    Split split[MAX_FACTORS] = {0};
+    factors_from_sharding(x->mesh, x->rule, t, rank, s, split);
+    for (int f = 0; f < x->rule->nfactor; f++)
+        if (split[f].n)
+            add_prefixes(c, x, f, &split[f]);
+}
+
+static void visit_factor(Search *x, int f, AtomSet used)
+{
+    if (x->left <= 0)
+        return;
+    if (f == x->rule->nfactor) {
+        x->left--;
+        x->visit(x->user, &x->p);
+        return;
+    }
+    const Options *o = &x->option[f];
+    for (int i = 0; i < o->n; i++) {
+        if (split_atoms(&o->split[i]) & used)
+            continue;
+        x->p.factor[f] = o->split[i];
+        visit_factor(x, f + 1, used | split_atoms(&o->split[i]));
+    }
+    x->p.factor[f].n = 0;
+    visit_factor(x, f + 1, used);
+}
+
+// The pending sums that all operands of a linear op share.
+static AtomSet carried_atoms(const FuncState *s, const Op *op)
+{
+    if (op_info[op->code]->linear != LINEAR_ALL || !op->noperand)
+        return 0;
+    AtomSet common = ~(AtomSet)0;
+    for (int t = 0; t < op->noperand; t++) {
+        const Sharding *in = &s->op[op->operand[t]->id].out;
+        common &= in->combiner == COMBINE_sum ? in->partial : 0;
+    }
+    return common;
+}
+
+void for_each_candidate(const PassContext *c, const FuncState *s, int id,
+                        VisitFn *visit, void *user)
+{
+    const Op *op = s->func->ops.at[id];
+    const OpState *o = &s->op[id];
+    Search x = {.mesh = &s->func->module->mesh,
+                .rule = o->rule,
+                .visit = visit,
+                .user = user,
+                .left = MAX_CANDIDATES};
+    for (int t = 0; t < op->noperand; t++)
+        add_tensor(c, &x, t, op->operand[t]->type.rank,
+                   &s->op[op->operand[t]->id].out);
+    if (o->has_hint)
+        add_tensor(c, &x, op->noperand, op->type.rank, &o->hint);
+    for (int i = 0; i < o->uses.n; i++) {
+        const OpState *user_op = &s->op[o->uses.at[i].user];
+        if (user_op->is_placed)
+            add_tensor(c, &x, op->noperand, op->type.rank,
+                       &user_op->demand[o->uses.at[i].operand]);
+    }
+    AtomSet carried = carried_atoms(s, op);
+    if (carried) {
+        x.p.carried = carried;
+        visit_factor(&x, 0, carried);
+        x.p.carried = 0;
+    }
+    visit_factor(&x, 0, 0);
+}

@@ -1,0 +1,97 @@
+#include "pass/factor.h"
+
+static bool allows(FactorKind kind, int32_t item)
+{
+    if (kind == FACTOR_WHOLE)
+        return false;
+    return item >= 0 || kind == FACTOR_PASS || kind == FACTOR_REDUCE;
+}
+
+// Cuts the split of one dimension into splits of its several factors.
+static void cut_split(const Mesh *m, const Rule *r, const DimFactors *df,
+                      const Split *s, Split out[MAX_FACTORS])
+{
+    int k = 0; // the factor at hand, and what of it is still unsplit
+    int64_t rest = df->n ? r->size[df->factor[0]] : 1;
+    for (int i = 0; i < s->n; i++) {
+        int64_t size = s->item[i] < 0 ? -(int64_t)s->item[i]
+                                      : m->atom[s->item[i]].size;
+        while (size > 1) {
+            while (rest == 1 && k + 1 < df->n)
+                rest = r->size[df->factor[++k]];
+            bool is_gap = s->item[i] < 0;
+            int64_t part = is_gap && size > rest ? rest : size;
+            if (rest == 1 || rest % part || size % part ||
+                !allows(r->kind[df->factor[k]], s->item[i]))
+                return;
+            split_push(&out[df->factor[k]],
+                       is_gap ? -(int32_t)part : s->item[i]);
+            rest /= part;
+            size /= part;
+        }
+    }
+}
+
+void factors_from_sharding(const Mesh *m, const Rule *r, int t, int rank,
+                           const Sharding *s, Split out[MAX_FACTORS])
+{
+    for (int i = 0; i < rank; i++) {
+        const DimFactors *df = &r->dim[t][i];
+        if (df->n > 1) {
+            cut_split(m, r, df, &s->dim[i], out);
+        } else if (df->n == 1) {
+            for (int k = 0; k < s->dim[i].n; k++) {
+                if (!allows(r->kind[df->factor[0]], s->dim[i].item[k]))
+                    break;
+                split_push(&out[df->factor[0]], s->dim[i].item[k]);
+            }
+        }
+    }
+    for (int f = 0; f < r->nfactor; f++)
+        split_trim(&out[f]);
+}
+
+void sharding_from_factors(const Mesh *m, const Rule *r, int t, int rank,
+                           const Placement *p, Sharding *out)
+{
+    for (int i = 0; i < rank; i++) {
+        const DimFactors *df = &r->dim[t][i];
+        out->dim[i].n = 0;
+        for (int k = 0; k < df->n; k++) {
+            const Split *s = &p->factor[df->factor[k]];
+            int64_t rest = r->size[df->factor[k]];
+            split_append(&out->dim[i], s);
+            if (k + 1 == df->n)
+                break;
+            for (int j = 0; j < s->n; j++)
+                rest /= s->item[j] < 0 ? -s->item[j] : m->atom[s->item[j]].size;
+            split_push(&out->dim[i], (int32_t)-rest);
+        }
+        split_trim(&out->dim[i]);
+    }
+}
+
+Sharding placement_of(const Mesh *m, const Op *op, const Rule *r, int t,
+                      const Placement *p)
+{
+    Sharding s = {0};
+    bool is_result = t == op->noperand;
+    const Type *type = is_result ? &op->type : &op->operand[t]->type;
+    sharding_from_factors(m, r, t, type->rank, p, &s);
+    s.partial = p->carried;
+    for (int f = 0; is_result && f < r->nfactor; f++) {
+        if (r->kind[f] == FACTOR_REDUCE || r->kind[f] == FACTOR_LOOKUP) {
+            s.partial |= split_atoms(&p->factor[f]);
+            s.combiner = r->combiner;
+        }
+    }
+    return s;
+}
+
+AtomSet placement_atoms(const Rule *r, const Placement *p)
+{
+    AtomSet set = p->carried;
+    for (int f = 0; f < r->nfactor; f++)
+        set |= split_atoms(&p->factor[f]);
+    return set;
+}

@@ -1,0 +1,29 @@
+// Between the shardings of tensors and the splits of an op's factors.
+#pragma once
+
+#include "ir/op.h"
+
+// How an op is computed: each factor's split, and the atoms over which its
+// operands' pending sums are carried through to the result.
+typedef struct Placement {
+    Split factor[MAX_FACTORS];
+    AtomSet carried;
+} Placement;
+
+// The splits that a tensor's sharding means for the factors of its dimensions
+// (tensor t of the rule). What does not fit a factor (an atom that does not
+// divide it inside a merged dimension, any split of a whole factor, a gap in a
+// positional one) is dropped, with all that follows it.
+void factors_from_sharding(const Mesh *m, const Rule *r, int t, int rank,
+                           const Sharding *s, Split out[MAX_FACTORS]);
+
+// The sharding of tensor t under a placement of the op.
+void sharding_from_factors(const Mesh *m, const Rule *r, int t, int rank,
+                           const Placement *p, Sharding *out);
+
+// The same for an operand or, with t == op->noperand, the result; pending
+// sums included.
+Sharding placement_of(const Mesh *m, const Op *op, const Rule *r, int t,
+                      const Placement *p);
+
+AtomSet placement_atoms(const Rule *r, const Placement *p);

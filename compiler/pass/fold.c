@@ -1,0 +1,97 @@
+// Constant folding: an op of constants alone becomes a constant.
+//
+// Small results only (a table of rotation frequencies, not a tensor), computed
+// by the interpreter in f64 and so better rounded than the program would do.
+#include "ir/interp.h"
+#include "ir/op.h"
+#include "pass/pass.h"
+
+enum {
+    MAX_FOLDED = 4096, // elements
+};
+
+typedef struct Fold {
+    PassContext *c;
+    Func *out;
+    Op **to;
+    double **value; // by old id; NULL if not constant
+} Fold;
+
+static bool can_fold(const Fold *x, const Op *op)
+{
+    if (op_role(op) != ROLE_compute || type_count(&op->type) > MAX_FOLDED)
+        return false;
+    for (int t = 0; t < op->noperand; t++)
+        if (!x->value[op->operand[t]->id])
+            return false;
+    return true;
+}
+
+static double *compute(const Fold *x, const Func *f, const Op *op)
+{
+    const double *in[MAX_TENSORS];
+    double *out =
+        arena_new(x->c->arena, double, (size_t)type_count(&op->type) + 1);
+    for (int t = 0; t < op->noperand; t++)
+        in[t] = x->value[op->operand[t]->id];
+    op_interp(f, op, 0, in, out);
+    return out;
+}
+
+static bool is_used_alive(const Fold *x, const Func *f, const Op *op)
+{
+    for (int i = 0; i < f->results.n; i++)
+        if (f->results.at[i] == op)
+            return true;
+    for (int i = op->id + 1; i < f->ops.n; i++)
+        for (int t = 0; t < f->ops.at[i]->noperand; t++)
+            if (f->ops.at[i]->operand[t] == op && !x->value[i])
+                return true;
+    return false;
+}
+
+static Op *add_constant(Fold *x, const Op *op, const double *value)
+{
+    Op *k = func_add(x->out, OP_constant, 0, NULL);
+    k->type = op->type;
+    k->name = op->name;
+    k->at = op->at;
+    k->place = op->place;
+    int n = (int)type_count(&op->type);
+    bool same = true;
+    for (int i = 1; i < n; i++)
+        same &= value[i] == value[0];
+    op_set_floats(x->out, k, A_value, same ? 1 : n, value);
+    return k;
+}
+
+static void fold_func(PassContext *c, Module *m, const Func *f)
+{
+    Fold x = {.c = c,
+              .out = func_new(m, f->name),
+              .to = arena_new(c->arena, Op *, (size_t)f->ops.n),
+              .value = arena_new(c->arena, double *, (size_t)f->ops.n)};
+    for_each_op (op, f)
+        if (can_fold(&x, op))
+            x.value[op->id] = compute(&x, f, op);
+    for_each_op (op, f) {
+        if (!x.value[op->id] || (!op->noperand && is_used_alive(&x, f, op)))
+            x.to[op->id] = func_copy_op(
+                x.out, op, op_map_operands(c->arena, op, x.to));
+        else if (is_used_alive(&x, f, op))
+            x.to[op->id] = add_constant(&x, op, x.value[op->id]);
+    }
+    for (int i = 0; i < f->results.n; i++)
+        vec_push(c->arena, &x.out->results, x.to[f->results.at[i]->id]);
+    x.out->result_names.at = f->result_names.at;
+    x.out->result_names.n = f->result_names.n;
+}
+
+Module *pass_fold(PassContext *c, Module *m)
+{
+    Module *out = module_new(c->arena, &m->mesh, m->form);
+    out->next_id = m->next_id;
+    for (int i = 0; i < m->funcs.n; i++)
+        fold_func(c, out, m->funcs.at[i]);
+    return out;
+}

@@ -1,0 +1,108 @@
+// The price of an op's placement among its operands and users.
+#include "pass/planner.h"
+#include "pass/solve.h"
+
+// What a byte on the wire costs, in work: scalar operations of a contraction,
+// and bytes moved to and from memory. Ratios of current accelerators (a v5p
+// chip: 459 Tflop/s, 2.8 TB/s of memory, 90 GB/s of a ring link); they only
+// break ties and keep a device from doing all the work itself.
+static const double points_per_byte = 2500;
+static const double memory_per_byte = 30;
+
+static const Mesh *mesh_of(const FuncState *s)
+{
+    return &s->func->module->mesh;
+}
+
+static double work(const FuncState *s, const Op *op, const Rule *r,
+                   const Placement *p)
+{
+    const Mesh *m = mesh_of(s);
+    double points = 1, bytes = 0;
+    for (int f = 0; f < r->nfactor; f++)
+        points *= (double)r->size[f] / (double)split_pieces(m, &p->factor[f]);
+    for (int t = 0; t <= op->noperand; t++) {
+        Sharding sh = placement_of(m, op, r, t, p);
+        const Type *type = t < op->noperand ? &op->operand[t]->type : &op->type;
+        bytes += (double)local_bytes(m, type, &sh);
+    }
+    return points / points_per_byte + bytes / memory_per_byte;
+}
+
+// What it costs that user `id` demands `want` of a value: nothing if another
+// user demands the same.
+static double price_operand(const FuncState *s, int id, const Op *value,
+                            const Sharding *want)
+{
+    const OpState *v = &s->op[value->id];
+    if (sharding_equal(&v->out, want, value->type.rank))
+        return 0;
+    for (int i = 0; i < v->uses.n; i++) {
+        Use use = v->uses.at[i];
+        if (use.user != id && s->op[use.user].is_placed &&
+            sharding_equal(&s->op[use.user].demand[use.operand], want,
+                           value->type.rank))
+            return 0;
+    }
+    return price_reshard(mesh_of(s), &value->type, &v->out, want);
+}
+
+// Whether an earlier use demands the same as use i.
+static bool is_repeated(const FuncState *s, const OpState *v, int i, int rank)
+{
+    const Sharding *want =
+        &s->op[v->uses.at[i].user].demand[v->uses.at[i].operand];
+    for (int k = 0; k < i; k++) {
+        const OpState *user = &s->op[v->uses.at[k].user];
+        if (user->is_placed &&
+            sharding_equal(&user->demand[v->uses.at[k].operand], want, rank))
+            return true;
+    }
+    return false;
+}
+
+// What the users (or, before they are placed, the hint) make of a result.
+static double price_result(const FuncState *s, const Op *op,
+                           const Sharding *out)
+{
+    const OpState *v = &s->op[op->id];
+    const Mesh *m = mesh_of(s);
+    double price = 0;
+    int placed = 0;
+    for (int i = 0; i < v->uses.n; i++) {
+        Use use = v->uses.at[i];
+        if (!s->op[use.user].is_placed)
+            continue;
+        placed++;
+        if (!is_repeated(s, v, i, op->type.rank))
+            price += price_reshard(m, &op->type, out,
+                                   &s->op[use.user].demand[use.operand]);
+    }
+    if (placed == v->uses.n && placed)
+        return price;
+    Sharding end = *out;
+    end.partial = 0;
+    return price + price_reshard(m, &op->type, out,
+                                 v->has_hint ? &v->hint : &end);
+}
+
+double price_placement(const FuncState *s, int id, const Placement *p)
+{
+    const Op *op = s->func->ops.at[id];
+    const Rule *r = s->op[id].rule;
+    const Mesh *m = mesh_of(s);
+    double price = work(s, op, r, p);
+    for (int t = 0; t < op->noperand; t++) {
+        Sharding want = placement_of(m, op, r, t, p);
+        bool repeats = false;
+        for (int k = 0; k < t; k++) {
+            Sharding other = placement_of(m, op, r, k, p);
+            repeats |= op->operand[k] == op->operand[t] &&
+                       sharding_equal(&other, &want, op->operand[t]->type.rank);
+        }
+        if (!repeats)
+            price += price_operand(s, id, op->operand[t], &want);
+    }
+    Sharding out = placement_of(m, op, r, op->noperand, p);
+    return price + price_result(s, op, &out);
+}

@@ -1,0 +1,62 @@
+// Placing every value of a function, by price.
+//
+// The unknowns are the ops' placements (pass/factor.h). An op's result has the
+// sharding its placement gives; each user demands the one of its own
+// placement, and a reshard stands between where they differ (one for all users
+// that demand the same). The price of a program is the wire bytes of these
+// reshards, with a little for the work each device does.
+//
+//   1. Wishes are carried backward through pass-through factors (hints).
+//   2. Forward, each op takes the candidate that is cheapest given its
+//      operands and the hint on its result. Candidates come from the splits
+//      that the factors have in operands, hint and users: factors only.
+//   3. Sweeps take an op to another candidate where that makes the whole
+//      cheaper, its users counted now, until nothing changes.
+//
+// This decides conflicts by cost where GSPMD (Xu et al., 2021) and Shardy take
+// the first or the larger operand.
+#pragma once
+
+#include "pass/factor.h"
+#include "pass/pass.h"
+
+typedef struct Use {
+    int user; // op id
+    int operand;
+} Use;
+
+typedef struct OpState {
+    bool is_placed;
+    bool is_fixed; // by a wish, a param or a loop: never chosen
+    Rule *rule;    // NULL if it has none
+    Placement placement;
+    Sharding out;     // of the result, as computed
+    Sharding *demand; // of each operand
+    bool has_hint;
+    Sharding hint;
+    VEC(Use) uses;
+    bool has_runner;
+    Placement runner; // the second-best candidate
+    double price, runner_price;
+} OpState;
+
+typedef struct FuncState {
+    Func *func;
+    OpState *op; // by op id
+    struct FuncState **body; // by op id: of a scan's function
+    Sharding *result_demand; // of each result
+} FuncState;
+
+// Solves f; the shardings of its params stand in their ops. For a function
+// that is a loop body the first result is carried: its demand is the sharding
+// of the first param, which this sets.
+FuncState *solve_func(PassContext *c, Func *f, bool is_body);
+
+// Candidates of op `id`, each tried by `visit`.
+typedef void VisitFn(void *user, const Placement *p);
+void for_each_candidate(const PassContext *c, const FuncState *s, int id,
+                        VisitFn *visit, void *user);
+
+// The price of op `id` under a placement: its reshards on both sides, and its
+// work.
+double price_placement(const FuncState *s, int id, const Placement *p);
