@@ -25,7 +25,7 @@ static Part part_of(const RtProgram *p, const RtTensor *t, int64_t device)
         part.global_bytes[d] = global;
         local *= t->local[d];
         global *= t->dim[d];
-        if (t->local[d] != t->dim[d] && part.last < d)
+        if (rt_pieces(p, &t->split[d]) > 1 && part.last < d)
             part.last = d;
     }
     return part;

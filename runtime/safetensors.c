@@ -313,7 +313,8 @@ bool safetensors_open(const char *path, FILE *message, SafeFile *f)
     size_t size;
     void *mapping = map_file(path, &size);
     if (!mapping) {
-        fprintf(message, "%s: cannot read: %s\n", path, strerror(errno));
+        fprintf(message, "%s: cannot read: %s\n", path,
+                errno == EINVAL ? "not a regular file" : strerror(errno));
         return false;
     }
     bool ok = safetensors_parse(path, mapping, size, message, f);
