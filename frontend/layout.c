@@ -49,11 +49,16 @@ static char top(const ModelParser *p)
     return p->nbracket ? p->bracket[p->nbracket - 1].open : 0;
 }
 
-// Reports the brackets above `depth` and drops them.
+// Drops the brackets above `depth`: reports the outer one, unless the parser
+// found fault with what is in it. The parser gets an error token, which ends
+// the statement, and then a `}` for each block.
 static int drop_brackets(ModelParser *p, int depth)
 {
     Bracket b = p->bracket[depth];
-    syntax_error(p, b.at, "'%c' is never closed", b.open);
+    if (!b.reported)
+        syntax_error(p, b.at, "'%c' is never closed", b.open);
+    for (int i = depth; i < p->nbracket && p->bracket[i].open == '{'; i++)
+        p->nclose++;
     p->nbracket = depth;
     return MODEL_error;
 }
@@ -90,7 +95,7 @@ static int open_bracket(ModelParser *p, int token, Span at)
         p->stop = true;
         return MODEL_error;
     }
-    p->bracket[p->nbracket++] = (Bracket){(char)token, at};
+    p->bracket[p->nbracket++] = (Bracket){.open = (char)token, .at = at};
     return token;
 }
 
@@ -116,6 +121,27 @@ static int close_bracket(ModelParser *p, int token)
     return token; // the parser reports it
 }
 
+// The column of the first token of the line.
+static int indent(const ModelParser *p, int offset)
+{
+    const char *text = p->source->text;
+    int start = offset;
+    while (start > 0 && text[start - 1] != '\n')
+        start--;
+    return (int)strspn(text + start, " \t");
+}
+
+// Whether a new line shows that the innermost ( or [ should have been closed.
+// Where the parser found a fault inside, an outdented line is enough.
+static bool shows_unclosed(const ModelParser *p, int token, Span at)
+{
+    Bracket b = p->bracket[p->nbracket - 1];
+    if (starts_statement(token))
+        return true;
+    return b.reported && token != ')' && token != ']' &&
+           indent(p, at.start) <= indent(p, b.at.start);
+}
+
 // Watches brackets. An error token stands for the reported bracket; the token
 // that showed it comes after it.
 static int check_brackets(ModelParser *p, int token, Span at)
@@ -123,7 +149,7 @@ static int check_brackets(ModelParser *p, int token, Span at)
     bool in_parens = top(p) == '(' || top(p) == '[';
     if (p->newline && p->nbracket && starts_item(p, token, at))
         return drop_brackets(p, 0);
-    if (p->newline && in_parens && starts_statement(token))
+    if (p->newline && in_parens && shows_unclosed(p, token, at))
         return drop_brackets(p, open_brace(p) + 1);
     if (token == 0 && p->nbracket)
         return drop_brackets(p, 0);
@@ -166,9 +192,22 @@ static int hold(ModelParser *p, int token, const Value *val, Span at,
     return instead;
 }
 
+// Of a block that was dropped.
+static int close_block(ModelParser *p, Span *at)
+{
+    p->nclose--;
+    p->last = '}';
+    *at = (Span){p->source, p->last_end, p->last_end + 1};
+    return '}';
+}
+
 int model_lex(Value *val, Span *at, void *scanner)
 {
     ModelParser *p = model_get_extra(scanner);
+    if (p->stop)
+        return 0;
+    if (p->nclose)
+        return close_block(p, at);
     int token = next_token(p, val, at, scanner);
     if (p->stop)
         return 0;
@@ -179,7 +218,7 @@ int model_lex(Value *val, Span *at, void *scanner)
         return T_END;
     }
     int checked = check_brackets(p, token, *at);
-    if (checked == MODEL_error) // as if it had been closed
+    if (checked != token) // as if it had been closed
         return hold(p, token, val, *at, MODEL_error, ')');
     // In `a ->` the arrow ends the line of a rule without axes.
     p->last = token == T_ARROW && p->last == T_RULE ? T_RULE : token;

@@ -29,6 +29,7 @@ typedef void IncludeHandler(ModelParser *p, Name path);
 
 typedef struct Bracket {
     char open;
+    bool reported; // the parser found a fault inside
     Span at;
 } Bracket;
 
@@ -50,6 +51,7 @@ struct ModelParser {
     int held_token;
     Span held_at;
     Name held_name;
+    int nclose; // blocks to close before the held token
     int nbracket;
     Bracket bracket[MAX_NESTING];
     int nmessage; // syntax errors so far

@@ -105,6 +105,8 @@ void report_unexpected(ModelParser *p, Span at, const char *got,
     const char **name = arena_new(p->arena, const char *, (size_t)n * 2 + 1);
     memcpy(name, expected, (size_t)n * sizeof *name);
     n = to_classes(name, n);
+    for (int i = p->nbracket; i > 0 && p->bracket[i - 1].open != '{'; i--)
+        p->bracket[i - 1].reported = true;
     char list[200] = "";
     size_t used = 0;
     for (int i = 0; i < n && n <= MAX_EXPECTED; i++) {
