@@ -16,6 +16,7 @@ typedef struct Options {
     const char *config;
     const char *rules;          // default: maxtext
     const char *mesh;           // NULL: one device
+    const char *entry;          // forward, today's only one
     const char **sets;          // NAME=VALUE, ended by NULL
     int nset;
     const char *passes;         // opt
@@ -25,8 +26,7 @@ typedef struct Options {
     bool explain_rules;
     bool uneven_pad;
     bool in_place;              // fmt -i
-    bool interpret;             // run: by the interpreter, at `form`
-    const char *form;
+    const char *interpret;      // run: by the interpreter, in this form
     const char *load, *feed, *dump, *stats;
     bool isolate;
     int workers, repeat;
@@ -62,4 +62,5 @@ typedef struct Built {
     PassContext context;
 } Built;
 
+bool build_options(Driver *d, const Program *p, BuildOptions *out);
 bool build_forms(Driver *d, Form last, Built *out);

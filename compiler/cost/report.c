@@ -1,0 +1,108 @@
+#include "cost/report.h"
+
+#include <string.h>
+
+int64_t func_count(const Module *m, const Func *f)
+{
+    if (f == module_entry(m))
+        return 1;
+    int64_t n = 0;
+    for (int i = 0; i < m->funcs.n; i++)
+        for_each_op (op, m->funcs.at[i])
+            if (op_role(op) == ROLE_loop &&
+                module_find(m, op_str(op, A_body)) == f)
+                n += op_int(op, A_trip, 0) * func_count(m, m->funcs.at[i]);
+    return n;
+}
+
+// A slice has a group and sends nothing: neither gathers, combines nor moves.
+bool is_communication(const Op *op)
+{
+    return op_role(op) == ROLE_collective &&
+           (op_attr(op, A_concat_dim) || op_attr(op, A_combine) ||
+            op_attr(op, A_from));
+}
+
+static bool grows(const Op *op)
+{
+    return op_attr(op, A_concat_dim) && !op_attr(op, A_split_dim);
+}
+
+int64_t collective_bytes(const Op *op)
+{
+    return type_bytes(grows(op) ? &op->type : &op->operand[0]->type);
+}
+
+static const Split *group_of(const Op *op)
+{
+    return op_attr(op, op_attr(op, A_from) ? A_from : A_axes)->split;
+}
+
+int64_t collective_wire(const Mesh *m, const Op *op)
+{
+    int64_t n = split_pieces(m, group_of(op)), bytes = collective_bytes(op);
+    if (op_attr(op, A_from))
+        return bytes;
+    bool twice = op_attr(op, A_combine) && !op_attr(op, A_split_dim);
+    return (twice ? 2 : 1) * (bytes / n) * (n - 1) +
+           (twice ? 2 : 1) * (bytes % n) * (n - 1) / n;
+}
+
+static void print_axes(const Mesh *m, const Op *op, FILE *f)
+{
+    AtomSet set = split_atoms(group_of(op));
+    const char *comma = "";
+    for (int i = 0; i < m->naxis; i++) {
+        AtomSet axis = 0;
+        for (int k = 0; k < m->axis[i].natom; k++)
+            axis |= (AtomSet)1 << (m->axis[i].atom + k);
+        if (!(set & axis))
+            continue;
+        fputs(comma, f);
+        if ((set & axis) == axis)
+            fputs(m->axis[i].name, f);
+        else
+            atoms_print(m, set & axis, f);
+        comma = ",";
+    }
+}
+
+static void print_dims(const Op *op, FILE *f)
+{
+    const Attr *from = op_attr(op, A_concat_dim);
+    const Attr *to = op_attr(op, A_split_dim);
+    if (from)
+        fprintf(f, "%ld", (long)from->ints[0]);
+    if (to)
+        fprintf(f, "%s%ld", from ? "," : "", (long)to->ints[0]);
+}
+
+static const char *or_empty(const char *s)
+{
+    return s ? s : "";
+}
+
+void report_collectives(const Module *local, FILE *f)
+{
+    const Mesh *m = &local->mesh;
+    fputs("id\tkind\taxes\tdims\tdtype\tbytes\tcount\twire\tin\top\tplace\t"
+          "cause\n", f);
+    for (int i = 0; i < local->funcs.n; i++) {
+        const Func *fn = local->funcs.at[i];
+        int64_t count = func_count(local, fn);
+        for_each_op (op, fn) {
+            if (!is_communication(op))
+                continue;
+            fprintf(f, "c%ld\t%s\t", (long)op_int(op, A_id, 0),
+                    op_info[op->code]->name);
+            print_axes(m, op, f);
+            fputc('\t', f);
+            print_dims(op, f);
+            fprintf(f, "\t%s\t%ld\t%ld\t%ld\t%s\t%s\t%s\t%s\n",
+                    dtype_name[op->type.dtype], (long)collective_bytes(op),
+                    (long)count, (long)(collective_wire(m, op) * count),
+                    fn->name, or_empty(op_str(op, A_op)), or_empty(op->place),
+                    or_empty(op_str(op, A_cause)));
+        }
+    }
+}

@@ -1,0 +1,48 @@
+// A model file to GLOBAL, SHARDED and LOCAL.
+#include <string.h>
+
+#include "driver/driver.h"
+
+static bool make_mesh(Driver *d, const Program *p, Mesh *mesh)
+{
+    *mesh = (Mesh){.ndevice = 1};
+    return !d->o.mesh ||
+           mesh_from_text(&d->arena, p, d->o.mesh, mesh, &d->diag);
+}
+
+bool build_options(Driver *d, const Program *p, BuildOptions *out)
+{
+    *out = (BuildOptions){
+        .config = d->o.config,
+        .sets = d->o.sets,
+        .uneven_pad = d->o.uneven_pad,
+    };
+    bool ok = make_mesh(d, p, &out->mesh);
+    out->rules = rules_find(&d->arena, p, d->o.rules, &d->diag);
+    return ok && out->rules;
+}
+
+bool build_forms(Driver *d, Form last, Built *out)
+{
+    BuildOptions o;
+    const PassOptions *pass = &d->o.pass;
+    bool explain = out->context.explain;
+    *out = (Built){.context = {.arena = &d->arena,
+                               .diag = &d->diag,
+                               .explain = explain,
+                               .uneven_pad = d->o.uneven_pad}};
+    out->program = program_load(&d->arena, d->o.input, &d->diag);
+    if (!out->program || !build_options(d, out->program, &o))
+        return false;
+    Module *m = frontend_build(&d->arena, out->program, &o, &d->diag);
+    if (m)
+        m = pass_run(&out->context, m, "fold,dce", pass);
+    out->global = m;
+    if (m && last >= FORM_sharded)
+        m = pass_run(&out->context, m, "propagate,reshard", pass);
+    out->sharded = m;
+    if (m && last >= FORM_local)
+        m = pass_run(&out->context, m, "partition,dce", pass);
+    out->local = m;
+    return m && !diag_failed(&d->diag);
+}

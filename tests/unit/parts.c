@@ -1,0 +1,84 @@
+#include "parts.h"
+
+#include <math.h>
+
+double *distinct(Arena *a, const Type *t, unsigned seed)
+{
+    int64_t n = type_count(t);
+    double *x = arena_new(a, double, (size_t)n + 1);
+    for (int64_t i = 0; i < n; i++) {
+        if (t->dtype == DT_i32)
+            x[i] = (double)((i * 7 + seed) % 6);
+        else if (t->dtype == DT_bool)
+            x[i] = (double)((i * 5 + seed) % 3 == 0);
+        else
+            x[i] = 0.5 + (double)((i * 37 + 11 * seed) % 101) / 64;
+    }
+    return x;
+}
+
+// The index in the whole tensor of entry i of a device's part; -1 in padding.
+static int64_t whole_index(const Mesh *m, const Type *t, const Sharding *s,
+                           int64_t device, int64_t i)
+{
+    Type local = type_local(m, t, s);
+    int64_t at = 0, step = 1;
+    for (int d = t->rank - 1; d >= 0; d--) {
+        int64_t k = split_index(m, &s->dim[d], t->dim[d], device,
+                                i % local.dim[d]);
+        if (k >= t->dim[d])
+            return -1;
+        i /= local.dim[d];
+        at += k * step;
+        step *= t->dim[d];
+    }
+    return at;
+}
+
+// The share of a pending sum's addend on a device: 3, -1, -1, .. over a group
+// of any size do not add up to one, so the first device makes up for them.
+static double share(const Mesh *m, AtomSet pending, int64_t device, double x)
+{
+    int64_t group = 1;
+    bool is_first = true;
+    for (int a = 0; a < m->natom; a++) {
+        if (!(pending >> a & 1))
+            continue;
+        group *= m->atom[a].size;
+        is_first &= mesh_coord(m, device, a) == 0;
+    }
+    return is_first ? x + 2 * (double)(group - 1) : -2;
+}
+
+double **scatter(Arena *a, const Mesh *m, const Type *t, const Sharding *s,
+                 const double *whole)
+{
+    Type local = type_local(m, t, s);
+    int64_t n = type_count(&local);
+    double **part = arena_new(a, double *, (size_t)m->ndevice);
+    for (int64_t d = 0; d < m->ndevice; d++) {
+        part[d] = arena_new(a, double, (size_t)n + 1);
+        for (int64_t i = 0; i < n; i++) {
+            int64_t k = whole_index(m, t, s, d, i);
+            if (k >= 0)
+                part[d][i] =
+                    s->partial ? share(m, s->partial, d, whole[k]) : whole[k];
+        }
+    }
+    return part;
+}
+
+double difference(const Mesh *m, const Type *t, const Sharding *s,
+                  const double *whole, double *const part[])
+{
+    Type local = type_local(m, t, s);
+    double worst = 0;
+    for (int64_t d = 0; d < m->ndevice; d++) {
+        for (int64_t i = 0; i < type_count(&local); i++) {
+            int64_t k = whole_index(m, t, s, d, i);
+            double off = k < 0 ? 0 : fabs(part[d][i] - whole[k]);
+            worst = off > worst || isnan(off) ? off : worst;
+        }
+    }
+    return worst;
+}
