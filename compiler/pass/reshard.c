@@ -24,6 +24,7 @@ static Op *find_same(const Func *f, const Op *value, const Step *step)
     return NULL;
 }
 
+// Only what sends something gets an id; a slice is free.
 static void set_attrs(Func *f, Op *op, const Step *step)
 {
     const Sharding *in = &op->operand[0]->sharding;
@@ -37,6 +38,8 @@ static void set_attrs(Func *f, Op *op, const Step *step)
         op_set_int(f, op, A_concat_dim, step->concat_dim);
     if (reduces)
         op_set_str(f, op, A_combine, combiner_name[in->combiner]);
+    if (reduces || step->to.n || step->concat_dim >= 0)
+        op_set_int(f, op, A_id, ++f->module->next_id);
 }
 
 static Op *add_step(Expand *x, Op *value, const Step *step, const Op *reshard)
@@ -50,7 +53,6 @@ static Op *add_step(Expand *x, Op *value, const Step *step, const Op *reshard)
     op->at = reshard->at;
     op->place = reshard->place;
     set_attrs(x->out, op, step);
-    op_set_int(x->out, op, A_id, ++x->out->module->next_id);
     if (op_str(reshard, A_op))
         op_set_str(x->out, op, A_op, op_str(reshard, A_op));
     if (op_str(reshard, A_cause))
