@@ -56,7 +56,7 @@ static int drop_brackets(ModelParser *p, int depth)
 {
     Bracket b = p->bracket[depth];
     if (!b.reported)
-        syntax_error(p, b.at, "'%c' is never closed", b.open);
+        syntax_error(p, b.at, "`%c` is never closed", b.open);
     for (int i = depth; i < p->nbracket && p->bracket[i].open == '{'; i++)
         p->nclose++;
     p->nbracket = depth;

@@ -49,6 +49,9 @@ typedef struct Resolution {
     VEC(RuleTrial) trials;           // in order, for explain
 } Resolution;
 
+// What a name stands for: itself, or what its alias means.
+const char *rules_meaning(const Rules *r, const char *name);
+
 // Resolves the names of a tensor's dimensions; NULL or "_" is no name.
 Resolution rules_resolve(Arena *a, const Rules *r, int ndim,
                          const char *const logical[]);
@@ -56,3 +59,8 @@ Resolution rules_resolve(Arena *a, const Rules *r, int ndim,
 // The mesh atoms of one resolved dimension: axes the mesh lacks or that have
 // size 1 are dropped.
 Split resolution_split(const Resolution *res, int dim, const Mesh *m);
+
+// Prints for each dimension the rules tried, why each was skipped, and the
+// split that came of it.
+void resolution_explain(const Rules *r, const Resolution *res,
+                        const char *const logical[], const Mesh *m, FILE *out);

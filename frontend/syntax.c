@@ -95,8 +95,9 @@ static int to_classes(const char *name[], int n)
 // Signs and keywords in quotes, classes and ends as they are.
 static int quote(char *to, size_t size, const char *name)
 {
-    bool plain = name[0] == '\'' || strchr(name, ' ');
-    return snprintf(to, size, plain ? "%s" : "'%s'", name);
+    if (name[0] == '\'') // bison's spelling of a one-letter sign
+        return snprintf(to, size, "`%c`", name[1]);
+    return snprintf(to, size, strchr(name, ' ') ? "%s" : "`%s`", name);
 }
 
 void report_unexpected(ModelParser *p, Span at, const char *got,
@@ -119,7 +120,7 @@ void report_unexpected(ModelParser *p, Span at, const char *got,
         return;
     }
     int length = at.end - at.start < 40 ? at.end - at.start : 40;
-    syntax_error(p, at, "unexpected '%.*s'%s", length,
+    syntax_error(p, at, "unexpected `%.*s`%s", length,
                  p->source->text + at.start, list);
 }
 

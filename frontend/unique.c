@@ -33,7 +33,7 @@ static void check(const char *what, Declared names, Diag *d)
         const Name *a = names.at[i - 1], *b = names.at[i];
         if (strcmp(a->s, b->s) != 0)
             continue;
-        diag_error(d, b->at, "%s %s is declared twice", what, b->s);
+        diag_error(d, b->at, "%s `%s` is declared twice", what, b->s);
         diag_note(d, a->at, "the other one is here");
     }
 }
