@@ -1,7 +1,8 @@
 // Constant folding: an op of constants alone becomes a constant.
 //
 // Small results only (a table of rotation frequencies, not a tensor), computed
-// by the interpreter in f64 and so better rounded than the program would do.
+// by the interpreter in f64 and so better rounded than the program would do. A
+// table is not spread over further dimensions: that is left to the program.
 #include "ir/interp.h"
 #include "ir/op.h"
 #include "pass/pass.h"
@@ -27,6 +28,24 @@ static bool can_fold(const Fold *x, const Op *op)
     return true;
 }
 
+static bool is_uniform(const double *x, int64_t n)
+{
+    for (int64_t i = 1; i < n; i++)
+        if (x[i] != x[0])
+            return false;
+    return true;
+}
+
+// Whether the result is larger than what it is made of.
+static bool grows(const Op *op)
+{
+    int64_t most = 0;
+    for (int t = 0; t < op->noperand; t++)
+        if (type_count(&op->operand[t]->type) > most)
+            most = type_count(&op->operand[t]->type);
+    return op->noperand && type_count(&op->type) > most;
+}
+
 static double *compute(const Fold *x, const Func *f, const Op *op)
 {
     const double *in[MAX_TENSORS];
@@ -35,7 +54,7 @@ static double *compute(const Fold *x, const Func *f, const Op *op)
     for (int t = 0; t < op->noperand; t++)
         in[t] = x->value[op->operand[t]->id];
     op_interp(f, op, 0, in, out);
-    return out;
+    return grows(op) && !is_uniform(out, type_count(&op->type)) ? NULL : out;
 }
 
 static bool is_used_alive(const Fold *x, const Func *f, const Op *op)
@@ -58,10 +77,7 @@ static Op *add_constant(Fold *x, const Op *op, const double *value)
     k->at = op->at;
     k->place = op->place;
     int n = (int)type_count(&op->type);
-    bool same = true;
-    for (int i = 1; i < n; i++)
-        same &= value[i] == value[0];
-    op_set_floats(x->out, k, A_value, same ? 1 : n, value);
+    op_set_floats(x->out, k, A_value, is_uniform(value, n) ? 1 : n, value);
     return k;
 }
 

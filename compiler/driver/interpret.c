@@ -1,0 +1,209 @@
+#include "driver/interpret.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ir/interp.h"
+#include "runtime/safetensors.h"
+
+typedef struct Files {
+    SafeFile load, feed;
+} Files;
+
+static double read_value(const char *at, DType t)
+{
+    float f;
+    int32_t i;
+    uint16_t h;
+    uint32_t bits;
+    switch (t) {
+    case DT_f32: memcpy(&f, at, sizeof f); return f;
+    case DT_i32: memcpy(&i, at, sizeof i); return i;
+    case DT_bf16:
+        memcpy(&h, at, sizeof h);
+        bits = (uint32_t)h << 16;
+        memcpy(&f, &bits, sizeof f);
+        return f;
+    default: return *at != 0;
+    }
+}
+
+static void write_value(char *at, DType t, double x)
+{
+    float f = (float)(t == DT_bf16 ? round_bf16(x) : x);
+    int32_t i = (int32_t)x;
+    uint32_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    uint16_t h = (uint16_t)(bits >> 16);
+    char b = x != 0;
+    const void *from[] = {[DT_f32] = &f, [DT_bf16] = &h, [DT_i32] = &i,
+                          [DT_bool] = &b};
+    memcpy(at, from[t], (size_t)dtype_bytes[t]);
+}
+
+// The whole tensor of an entry's param, from its file.
+static double *read_param(Driver *d, const Files *files, const Op *p)
+{
+    const char *class = op_str(p, A_class);
+    bool is_weight = class && strcmp(class, "param") == 0;
+    const SafeFile *f = is_weight ? &files->load : &files->feed;
+    const SafeTensor *t = f->path ? safetensors_find(f, p->name) : NULL;
+    if (!t) {
+        diag_error(&d->diag, (Span){0}, "no tensor %s in the %s file", p->name,
+                   is_weight ? "--load" : "--feed");
+        return NULL;
+    }
+    bool fits = safetensors_is(t, (RtDType)p->type.dtype) &&
+                t->rank == p->type.rank &&
+                memcmp(t->dim, p->type.dim,
+                       sizeof *t->dim * (size_t)t->rank) == 0;
+    if (!fits) {
+        diag_error(&d->diag, (Span){0}, "%s: tensor %s is no %s", f->path,
+                   p->name, type_string(&d->arena, &(Mesh){0}, &p->type, NULL));
+        return NULL;
+    }
+    double *x = arena_new(&d->arena, double, (size_t)type_count(&p->type) + 1);
+    for (int64_t i = 0; i < type_count(&p->type); i++)
+        x[i] = read_value(f->data + t->begin + i * dtype_bytes[p->type.dtype],
+                          p->type.dtype);
+    return x;
+}
+
+// The place in the whole tensor of entry i of a device's part; -1: padding.
+static int64_t whole_index(const Mesh *m, const Op *v, int64_t device,
+                           int64_t i)
+{
+    Type local = type_local(m, &v->type, &v->sharding);
+    int64_t at = 0, step = 1;
+    for (int k = v->type.rank - 1; k >= 0; k--) {
+        int64_t x = split_index(m, &v->sharding.dim[k], v->type.dim[k], device,
+                                i % local.dim[k]);
+        if (x >= v->type.dim[k])
+            return -1;
+        i /= local.dim[k];
+        at += x * step;
+        step *= v->type.dim[k];
+    }
+    return at;
+}
+
+static double *part_of(Driver *d, const Mesh *m, const Op *v, int64_t device,
+                       const double *whole)
+{
+    Type local = type_local(m, &v->type, &v->sharding);
+    double *x = arena_new(&d->arena, double, (size_t)type_count(&local) + 1);
+    for (int64_t i = 0; i < type_count(&local); i++) {
+        int64_t at = whole_index(m, v, device, i);
+        x[i] = at < 0 ? 0 : whole[at];
+    }
+    return x;
+}
+
+static double *join_parts(Driver *d, const Mesh *m, const Op *v,
+                          double *const part[])
+{
+    double *x = arena_new(&d->arena, double, (size_t)type_count(&v->type) + 1);
+    Type local = type_local(m, &v->type, &v->sharding);
+    for (int64_t k = m->ndevice - 1; k >= 0; k--) {
+        for (int64_t i = 0; i < type_count(&local); i++) {
+            int64_t at = whole_index(m, v, k, i);
+            if (at >= 0)
+                x[at] = part[k][i];
+        }
+    }
+    return x;
+}
+
+static bool dump(Driver *d, const Func *f, double *const result[])
+{
+    OutFile out;
+    SafeTensor *t = arena_new(&d->arena, SafeTensor, (size_t)f->results.n);
+    for (int i = 0; i < f->results.n; i++) {
+        const Type *type = &f->results.at[i]->type;
+        t[i] = (SafeTensor){.name = f->result_names.at[i],
+                            .dtype = safetensors_dtype((RtDType)type->dtype),
+                            .rank = type->rank,
+                            .begin = i ? t[i - 1].end : 0};
+        memcpy(t[i].dim, type->dim, sizeof *type->dim * (size_t)type->rank);
+        t[i].end = t[i].begin + type_bytes(type);
+    }
+    outfile_begin(&out, d->o.dump, stderr);
+    safetensors_begin(&out, t, f->results.n);
+    for (int i = 0; i < f->results.n; i++) {
+        const Type *type = &f->results.at[i]->type;
+        char *bytes = arena_new(&d->arena, char, (size_t)type_bytes(type) + 1);
+        for (int64_t k = 0; k < type_count(type); k++)
+            write_value(bytes + k * dtype_bytes[type->dtype], type->dtype,
+                        result[i][k]);
+        outfile_write(&out, bytes, (size_t)type_bytes(type));
+    }
+    return outfile_end(&out);
+}
+
+static void print_scalars(const Func *f, double *const result[])
+{
+    for (int i = 0; i < f->results.n; i++)
+        if (f->results.at[i]->type.rank == 0)
+            printf("%s %.7g\n", f->result_names.at[i], result[i][0]);
+}
+
+// The parts of all params: in[p * devices + device].
+static bool read_inputs(Driver *d, const Files *files, const Module *m,
+                        const Func *sharded, const double *in[])
+{
+    int64_t n = m->form == FORM_local ? m->mesh.ndevice : 1;
+    bool ok = true;
+    for (int p = 0; p < sharded->nparam; p++) {
+        const double *whole = read_param(d, files, sharded->ops.at[p]);
+        ok &= whole != NULL;
+        for (int64_t k = 0; whole && k < n; k++)
+            in[p * n + k] = n == 1 ? whole
+                                   : part_of(d, &m->mesh, sharded->ops.at[p], k,
+                                             whole);
+    }
+    return ok;
+}
+
+static int run_files(Driver *d, const Module *m, const Func *sharded,
+                     const Files *files)
+{
+    int64_t n = m->form == FORM_local ? m->mesh.ndevice : 1;
+    const double **in = arena_new(&d->arena, const double *,
+                                  (size_t)(sharded->nparam * n + 1));
+    if (!read_inputs(d, files, m, sharded, in))
+        return EXIT_DIAGNOSTICS;
+    double **out = module_interp(&d->arena, m, in);
+    double **whole =
+        arena_new(&d->arena, double *, (size_t)sharded->results.n);
+    for (int i = 0; i < sharded->results.n; i++)
+        whole[i] = n == 1 ? out[i]
+                          : join_parts(d, &m->mesh, sharded->results.at[i],
+                                       out + i * n);
+    print_scalars(sharded, whole);
+    return d->o.dump && !dump(d, sharded, whole) ? EXIT_DIAGNOSTICS
+                                                 : EXIT_SUCCESS;
+}
+
+int run_interpreter(Driver *d, const Built *b)
+{
+    const char *form = d->o.interpret;
+    const Module *m = strcmp(form, "global") == 0    ? b->global
+                      : strcmp(form, "sharded") == 0 ? b->sharded
+                      : strcmp(form, "local") == 0   ? b->local
+                                                     : NULL;
+    Files files = {0};
+    if (!m) {
+        fprintf(stderr, "shardc: --interpret takes global, sharded or local, "
+                        "not %s\n", form);
+        return EXIT_USAGE;
+    }
+    bool ok = !d->o.load || safetensors_open(d->o.load, stderr, &files.load);
+    ok &= !d->o.feed || safetensors_open(d->o.feed, stderr, &files.feed);
+    int code = ok ? run_files(d, m, module_entry(b->sharded), &files)
+                  : EXIT_DIAGNOSTICS;
+    if (files.load.path)
+        safetensors_close(&files.load);
+    if (files.feed.path)
+        safetensors_close(&files.feed);
+    return code;
+}
