@@ -16,7 +16,7 @@ int model_lex(Value *val, Span *at, void *scanner);
 int model_scan(Value *val, Span *at, void *scanner);
 ModelParser *model_get_extra(void *scanner);
 
-static bool can_end(int token)
+bool token_can_end(int token)
 {
     switch (token) {
     case T_NAME: case T_NUMBER: case T_STRING: case T_RULE: case T_NONE:
@@ -29,8 +29,7 @@ static bool can_end(int token)
     }
 }
 
-// Whether the token can only continue what stands before it.
-static bool can_continue(int token)
+bool token_continues(int token)
 {
     switch (token) {
     case T_POWER: case T_CONCAT: case T_EQ: case T_NE: case T_LE: case T_GE:
@@ -173,8 +172,6 @@ static int next_token(ModelParser *p, Value *val, Span *at, void *scanner)
     if (token == 0) {
         *at = (Span){p->source, p->last_end, p->last_end + 1};
         p->newline = true;
-    } else if (p->record) {
-        vec_push(p->arena, p->record, ((Token){token, *at}));
     }
     return token;
 }
@@ -190,6 +187,12 @@ static int hold(ModelParser *p, int token, const Value *val, Span at,
     p->held_name = val->name;
     p->last = last;
     return instead;
+}
+
+void record_token(ModelParser *p, int kind, Span at)
+{
+    if (p->record && kind != 0)
+        vec_push(p->arena, p->record, ((Token){kind, at}));
 }
 
 // Of a block that was dropped.
@@ -212,9 +215,10 @@ int model_lex(Value *val, Span *at, void *scanner)
     if (p->stop)
         return 0;
     bool in_parens = top(p) == '(' || top(p) == '[';
-    if (p->newline && !in_parens && can_end(p->last) && !can_continue(token)) {
+    if (p->newline && !in_parens && token_can_end(p->last) && !token_continues(token)) {
         hold(p, token, val, *at, T_END, T_END);
         *at = (Span){p->source, p->last_end, p->last_end + 1};
+        record_token(p, T_END, *at);
         return T_END;
     }
     int checked = check_brackets(p, token, *at);
@@ -224,5 +228,6 @@ int model_lex(Value *val, Span *at, void *scanner)
     p->last = token == T_ARROW && p->last == T_RULE ? T_RULE : token;
     p->last_end = at->end;
     p->newline = false;
+    record_token(p, token, *at);
     return token;
 }

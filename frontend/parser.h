@@ -67,6 +67,12 @@ void check_unique(const Program *p, Diag *d);
 // A program of one text, includes not followed; NULL if there was an error.
 Program *program_parse(Arena *a, const Source *source, Diag *d);
 
+// Layout (layout.c): whether a statement can end after a token, and whether it
+// can only continue what stands before it.
+bool token_can_end(int token);
+bool token_continues(int token);
+void record_token(ModelParser *p, int kind, Span at);
+
 // Messages about the text (syntax.c); at most MAX_MESSAGES of a file.
 void syntax_error(ModelParser *p, Span at, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
