@@ -70,8 +70,8 @@ static void wait_slowly(Barrier *b, uint32_t epoch)
 bool barrier_wait(Barrier *b)
 {
     uint32_t epoch = atomic_load_explicit(&b->epoch, memory_order_relaxed);
-    uint32_t here = 1 + atomic_fetch_add_explicit(&b->count, 1,
-                                                  memory_order_acq_rel);
+    uint32_t here =
+        1 + atomic_fetch_add_explicit(&b->count, 1, memory_order_acq_rel);
     if (here == (uint32_t)b->nworker) {
         atomic_store_explicit(&b->count, 0, memory_order_relaxed);
         atomic_store_explicit(&b->epoch, epoch + 1, memory_order_release);

@@ -7,8 +7,8 @@
 #include "runtime/reduce.h"
 
 enum {
-    TILE = 16 * 1024, // what is written to several results stays in L1
-    ALIGN = 64,       // workers' parts meet at a cache line
+    TILE = 4 * 1024, // what is read or written several times stays in L1
+    ALIGN = 64,      // workers' parts meet at a cache line
 };
 
 // Lines of a transfer, from a place in it on.
@@ -170,8 +170,10 @@ static void reduce_lines(const Exchange *x, const Block *b, const Unit *u)
 
 static void transfer(const Exchange *x, const Unit *u, int64_t from, int64_t to)
 {
+    bool is_copy = u->nsource == 1 && u->nresult == 1;
     while (from < to) {
-        Block b = block_at(x, from, min(to, from + TILE));
+        int64_t tile = is_copy ? to - from : TILE;
+        Block b = block_at(x, from, min(to, from + tile));
         if (x->from_all)
             reduce_lines(x, &b, u);
         else
@@ -204,8 +206,8 @@ static Unit make_unit(const RtProgram *p, const Exchange *x, const RtMemory *m,
         u.source[i] = part + rt_address(m, &c->source,
                                         s->member[x->from_all ? i : j], iter);
     for (int i = 0; i < u.nresult; i++)
-        u.result[i] = put + rt_address(m, &c->result,
-                                       s->member[to_all ? i : k], iter);
+        u.result[i] =
+            put + rt_address(m, &c->result, s->member[to_all ? i : k], iter);
     return u;
 }
 

@@ -3,8 +3,8 @@
 const char *const rt_dtype_name[] = {"f32", "bf16", "i32", "bool"};
 
 const char *const rt_collective_name[] = {
-    "all_gather", "reduce_scatter", "all_reduce", "all_to_all",
-    "collective_permute",
+    "all_gather", "reduce_scatter",     "all_reduce",
+    "all_to_all", "collective_permute",
 };
 
 static const void *table(const RtProgram *p, int64_t offset)

@@ -15,12 +15,12 @@ enum {
 
 typedef enum FlightState {
     FLIGHT_SETUP,
-    FLIGHT_KERNEL,  // in a kernel
-    FLIGHT_BEFORE,  // waits for the sources
-    FLIGHT_MOVING,  // reads and writes
-    FLIGHT_AFTER,   // waits until all have read
+    FLIGHT_KERNEL, // in a kernel
+    FLIGHT_BEFORE, // waits for the sources
+    FLIGHT_MOVING, // reads and writes
+    FLIGHT_AFTER,  // waits until all have read
     FLIGHT_PASSED,
-    FLIGHT_END,     // has run all steps
+    FLIGHT_END, // has run all steps
 } FlightState;
 
 typedef struct FlightEntry {

@@ -75,8 +75,8 @@ static bool check_values(const RtTensor *t, const char *data, const char *path,
     return false;
 }
 
-static bool check_tensor(const RtTensor *t, const SafeFile *file,
-                         FILE *message, const char **data)
+static bool check_tensor(const RtTensor *t, const SafeFile *file, FILE *message,
+                         const char **data)
 {
     const SafeTensor *found = safetensors_find(file, t->name);
     if (found && same_type(t, found)) {
@@ -114,8 +114,8 @@ static bool check_none(const RtProgram *p, RtClass class_, const char *option,
     return false;
 }
 
-static bool check_class(const RtProgram *p, RtClass class_, const SafeFile *file,
-                        FILE *message, const char **data)
+static bool check_class(const RtProgram *p, RtClass class_,
+                        const SafeFile *file, FILE *message, const char **data)
 {
     bool ok = true;
     for (int i = 0; i < p->ntensor; i++) {
@@ -130,7 +130,8 @@ static bool check_class(const RtProgram *p, RtClass class_, const SafeFile *file
 bool rt_inputs_open(const RtProgram *p, const RtOptions *o, FILE *message,
                     RtInputs *in)
 {
-    *in = (RtInputs){.data = calloc((size_t)p->ntensor + 1, sizeof in->data[0])};
+    *in =
+        (RtInputs){.data = calloc((size_t)p->ntensor + 1, sizeof in->data[0])};
     if (!in->data) {
         fputs("out of memory\n", message);
         return false;

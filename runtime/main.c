@@ -16,7 +16,8 @@ static const char help[] =
     "  --feed FILE         inputs, likewise\n"
     "  --dump FILE         write all outputs, in global shape\n"
     "  --stats FILE        write executions and bytes of each collective\n"
-    "  --isolate           one process a device, sharing only what collectives\n"
+    "  --isolate           one process a device, sharing only what "
+    "collectives\n"
     "                      read\n"
     "  --workers N         threads; default: devices or cores, if fewer\n"
     "  --deadline SECONDS  the longest that a device waits for another; 60\n"
@@ -70,42 +71,23 @@ static Parsed parse(int argc, char *argv[], RtOptions *o)
     optind = 0; // a caller may have parsed before
     for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         switch (c) {
-        case 'l':
-            o->load = optarg;
-            break;
-        case 'f':
-            o->feed = optarg;
-            break;
-        case 'd':
-            o->dump = optarg;
-            break;
-        case 's':
-            o->stats = optarg;
-            break;
-        case 'i':
-            o->isolate = true;
-            break;
-        case 'w':
-            o->workers = count("workers", optarg);
-            break;
-        case 't':
-            o->deadline = number("deadline", optarg, 1e9);
-            break;
-        case 'r':
-            o->repeat = count("repeat", optarg);
-            break;
-        case 'h':
-            return HELP;
-        case 'v':
-            return VERSION;
-        default:
-            return WRONG;
+        case 'l': o->load = optarg; break;
+        case 'f': o->feed = optarg; break;
+        case 'd': o->dump = optarg; break;
+        case 's': o->stats = optarg; break;
+        case 'i': o->isolate = true; break;
+        case 'w': o->workers = count("workers", optarg); break;
+        case 't': o->deadline = number("deadline", optarg, 1e9); break;
+        case 'r': o->repeat = count("repeat", optarg); break;
+        case 'h': return HELP;
+        case 'v': return VERSION;
+        default: return WRONG;
         }
     }
     if (optind < argc)
         fprintf(stderr, "unexpected argument: %s\n", argv[optind]);
-    bool ok = optind == argc && o->workers >= 0 && o->deadline >= 0 &&
-              o->repeat >= 0;
+    bool ok =
+        optind == argc && o->workers >= 0 && o->deadline >= 0 && o->repeat >= 0;
     return ok ? RUN : WRONG;
 }
 
@@ -122,11 +104,8 @@ int rt_main(int argc, char *argv[], const char *blob, RtKernel *const kernels[])
         printf("shardc %s, mesh %s, %ld devices\n", SHARDC_VERSION, p->mesh,
                (long)p->ndevice);
         return RT_EXIT_OK;
-    case WRONG:
-        fprintf(stderr, usage, argv[0]);
-        return RT_EXIT_USAGE;
-    case RUN:
-        break;
+    case WRONG: fprintf(stderr, usage, argv[0]); return RT_EXIT_USAGE;
+    case RUN: break;
     }
     signal(SIGXFSZ, SIG_IGN); // a limit on file size is an error of write
     return rt_run(blob, kernels, &o, stdout, stderr);

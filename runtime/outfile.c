@@ -13,8 +13,7 @@
 static void fail(OutFile *f)
 {
     if (!f->failed)
-        fprintf(f->message, "%s: cannot write: %s\n", f->name,
-                strerror(errno));
+        fprintf(f->message, "%s: cannot write: %s\n", f->name, strerror(errno));
     f->failed = true;
 }
 

@@ -94,14 +94,13 @@ INLINE void reduce_bf16(RtCombine how, const char *const source[], int n,
     int64_t count = bytes / 2;
     for (int64_t at = 0; at < count; at += CHUNK) {
         int64_t here = count - at < CHUNK ? count - at : CHUNK;
-        for (int k = 0; k < n; k++) {
+        const uint16_t *first = (const void *)(source[0] + offset);
+        for (int64_t i = 0; i < here; i++)
+            sum[i] = from_bf16(first[at + i]);
+        for (int k = 1; k < n; k++) {
             const uint16_t *s = (const void *)(source[k] + offset);
-            if (k == 0)
-                for (int64_t i = 0; i < here; i++)
-                    sum[i] = from_bf16(s[at + i]);
-            else
-                for (int64_t i = 0; i < here; i++)
-                    sum[i] = combine_f32(how, sum[i], from_bf16(s[at + i]));
+            for (int64_t i = 0; i < here; i++)
+                sum[i] = combine_f32(how, sum[i], from_bf16(s[at + i]));
         }
         for (int64_t i = 0; i < here; i++)
             out[at + i] = to_bf16(sum[i]);

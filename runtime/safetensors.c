@@ -231,7 +231,7 @@ static json_t *parse_json(Reader *r, const char *text, size_t length)
 {
     json_error_t error;
     json_t *header = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
-    if (header && json_is_object(header))
+    if (json_is_object(header))
         return header;
     if (header)
         snprintf(error.text, sizeof error.text, "not an object");
@@ -254,11 +254,15 @@ static size_t header_length(Reader *r, const char *bytes, size_t size)
     for (int i = LENGTH_BYTES - 1; i >= 0; i--)
         length = length << 8 | (unsigned char)bytes[i];
     if (length > MAX_HEADER)
-        fault(r, NULL, "header length %lu is above %d bytes: not a "
-              "safetensors file?", (unsigned long)length, MAX_HEADER);
+        fault(r, NULL,
+              "header length %lu is above %d bytes: not a "
+              "safetensors file?",
+              (unsigned long)length, MAX_HEADER);
     else if (length > size - LENGTH_BYTES)
-        fault(r, NULL, "header length %lu runs past the end of the file, "
-              "which has %zu bytes", (unsigned long)length, size);
+        fault(r, NULL,
+              "header length %lu runs past the end of the file, "
+              "which has %zu bytes",
+              (unsigned long)length, size);
     else if (length == 0)
         fault(r, NULL, "header length is 0");
     return r->nfault ? 0 : (size_t)length;
@@ -298,8 +302,8 @@ static void *map_file(const char *path, size_t *size)
         errno = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
         *size = (size_t)st.st_size;
         if (S_ISREG(st.st_mode))
-            mapping = mmap(NULL, *size ? *size : 1, PROT_READ, MAP_PRIVATE,
-                           fd, 0);
+            mapping =
+                mmap(NULL, *size ? *size : 1, PROT_READ, MAP_PRIVATE, fd, 0);
     }
     int why = errno;
     close(fd);

@@ -64,23 +64,28 @@ static Team *make_team(Run *r)
     Team *t = calloc(1, sizeof *t);
     if (!t)
         return NULL;
-    sem_init(&t->ended, 0, 0);
     t->r = r;
     atomic_fetch_add(&r->users, 1);
-    atomic_init(&t->users, 1);
+    atomic_init(&t->users, 1 + r->nworker);
+    sem_init(&t->ended, 0, 0);
     return t;
 }
 
-static int start(Team *t)
+// Returns the number of workers that could be started.
+static int start(Team *t, FILE *message)
 {
-    pthread_t id;
-    atomic_fetch_add(&t->users, 1);
-    int why = pthread_create(&id, NULL, thread_main, t);
-    if (why)
-        release(t);
-    else
+    for (int i = 0; i < t->r->nworker; i++) {
+        pthread_t id;
+        int why = pthread_create(&id, NULL, thread_main, t);
+        if (why) {
+            fprintf(message, "cannot start worker %d: %s\n", i, strerror(why));
+            barrier_stop(&t->r->control->barrier, RT_EXIT_INTERNAL);
+            atomic_fetch_sub(&t->users, t->r->nworker - i);
+            return i;
+        }
         pthread_detach(id);
-    return why;
+    }
+    return t->r->nworker;
 }
 
 int run_threads(Run *r, FILE *message)
@@ -91,23 +96,15 @@ int run_threads(Run *r, FILE *message)
         return atomic_load(&b->stop);
     }
     Team *t = make_team(r);
-    int why = t ? 0 : errno, started = 0;
-    while (!why && started < r->nworker)
-        if ((why = start(t)) == 0)
-            started++;
-    if (why) {
-        barrier_stop(b, RT_EXIT_INTERNAL);
-        fprintf(message, "cannot start worker %d: %s\n", started,
-                strerror(why));
-    }
-    for (int left = started; left;) {
+    if (!t)
+        return RT_EXIT_INTERNAL;
+    for (int left = start(t, message); left;) {
         bool ended = wait_one(t);
         if (ended)
             left--;
         else if (barrier_stopped(b))
             break;
     }
-    if (t)
-        release(t);
+    release(t);
     return atomic_load(&b->stop);
 }

@@ -19,17 +19,16 @@ const bool can_fork = true;
 
 void blob_init(TestBlob *b, int natom, const int size[])
 {
-    *b = (TestBlob){
-        .p = {.magic = RT_MAGIC,
-              .ndevice = 1,
-              .priv_bytes = 1 << 16,
-              .shared_bytes = 1 << 16,
-              .natom = natom,
-              .mesh = "test",
-              .steps = offsetof(TestBlob, step),
-              .collectives = offsetof(TestBlob, collective),
-              .tensors = offsetof(TestBlob, tensor),
-              .constants = offsetof(TestBlob, constant)}};
+    *b = (TestBlob){.p = {.magic = RT_MAGIC,
+                          .ndevice = 1,
+                          .priv_bytes = 1 << 16,
+                          .shared_bytes = 1 << 16,
+                          .natom = natom,
+                          .mesh = "test",
+                          .steps = offsetof(TestBlob, step),
+                          .collectives = offsetof(TestBlob, collective),
+                          .tensors = offsetof(TestBlob, tensor),
+                          .constants = offsetof(TestBlob, constant)}};
     for (int i = natom - 1; i >= 0; i--) {
         b->p.atom[i] = (RtAtom){.size = size[i], .stride = b->p.ndevice};
         b->p.ndevice *= size[i];
@@ -95,8 +94,11 @@ void write_i32(const char *path, const char *name, int64_t rows, int64_t cols,
     int32_t data[512];
     for (int i = 0; i < rows * cols; i++)
         data[i] = first + i;
-    SafeTensor t = {.name = name, .dtype = "I32", .rank = 2,
-                    .dim = {rows, cols}, .end = rows * cols * 4};
+    SafeTensor t = {.name = name,
+                    .dtype = "I32",
+                    .rank = 2,
+                    .dim = {rows, cols},
+                    .end = rows * cols * 4};
     write_tensor(path, t, data);
 }
 

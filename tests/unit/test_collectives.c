@@ -20,8 +20,8 @@ typedef struct Case {
     TestBlob blob;
     RtCollective *c;
     RtMemory memory;
-    char *want; // the result of one device
-    int nworker; // 0: each device for itself
+    char *want;                           // the result of one device
+    int nworker;                          // 0: each device for itself
     int member[MAX_DEVICES][MAX_DEVICES]; // of the group of a device
 } Case;
 
@@ -178,7 +178,8 @@ static void want_entry(const Case *t, int device, int64_t at[], char *out)
     if (c->kind == RT_COLLECTIVE_PERMUTE)
         from = t->member[device][number_of(t, &c->to, device)];
     if (c->kind != RT_REDUCE_SCATTER && c->kind != RT_ALL_REDUCE) {
-        memcpy(out, source_entry(t, from, at), (size_t)rt_dtype_bytes(c->dtype));
+        memcpy(out, source_entry(t, from, at),
+               (size_t)rt_dtype_bytes(c->dtype));
         return;
     }
     double sum = get(c->dtype, source_entry(t, t->member[device][0], at));
@@ -216,8 +217,11 @@ static void run(Case *t)
     int64_t member[MAX_DEVICES];
     const char *source[MAX_DEVICES];
     char *result[MAX_DEVICES];
-    Share s = {.nworker = t->nworker, .device = -1, .member = member,
-               .source = source, .result = result};
+    Share s = {.nworker = t->nworker,
+               .device = -1,
+               .member = member,
+               .source = source,
+               .result = result};
     const RtProgram *p = &t->blob.p;
     Exchange x = exchange_of(p, t->c);
     for (int64_t d = 0; d < p->ndevice; d++)
@@ -243,8 +247,10 @@ static void run_all_ways(Case *t)
     c->source.is_shared = 1;
     for (int d = 0; d < t->blob.p.ndevice; d++)
         for (int64_t i = 0; i < n; i++)
-            put_noise(c->dtype, rt_shared(&t->memory, d) + c->source.at +
-                      i * rt_dtype_bytes(c->dtype), (uint32_t)(d * 65537 + i));
+            put_noise(c->dtype,
+                      rt_shared(&t->memory, d) + c->source.at +
+                          i * rt_dtype_bytes(c->dtype),
+                      (uint32_t)(d * 65537 + i));
     for (int d = 0; d < t->blob.p.ndevice; d++)
         for (int k = 0; k < rt_pieces(&t->blob.p, &c->group); k++)
             t->member[d][k] = find_member(t, d, k);
@@ -337,8 +343,8 @@ static void test_all_combiners(void **state)
     blob_init(&t.blob, 1, (int[]){4});
     t.blob.p.priv_bytes = t.blob.p.shared_bytes = SEGMENT;
     t.c = &t.blob.collective[0];
-    *t.c = (RtCollective){.kind = RT_ALL_REDUCE, .rank = 2, .dim = {7, 33},
-                          .group = {.n = 1}};
+    *t.c = (RtCollective){
+        .kind = RT_ALL_REDUCE, .rank = 2, .dim = {7, 33}, .group = {.n = 1}};
     assert_true(rt_memory_map_shared(&t.memory, &t.blob.p, false));
     assert_true(rt_memory_map_priv(&t.memory, &t.blob.p, 0, 4));
     for (int i = 0; i < 12; i++) {

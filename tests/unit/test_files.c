@@ -56,11 +56,11 @@ static void test_round_trips(void **state)
         int64_t rows, cols;
         RtSplit row, col;
     } c[] = {
-        {6, 4, whole, whole}, {6, 4, first, whole},  {6, 4, whole, second},
-        {6, 4, first, second}, {8, 12, both, whole}, {3, 12, whole, both},
-        {8, 5, gap, whole},   {5, 8, second, gap},   {24, 3, gaps, whole},
-        {3, 24, whole, gaps}, {7, 5, first, second}, {5, 2, both, whole},
-        {2, 7, whole, both},  {3, 3, first, second}, {1, 1, both, whole},
+        {6, 4, whole, whole},  {6, 4, first, whole},  {6, 4, whole, second},
+        {6, 4, first, second}, {8, 12, both, whole},  {3, 12, whole, both},
+        {8, 5, gap, whole},    {5, 8, second, gap},   {24, 3, gaps, whole},
+        {3, 24, whole, gaps},  {7, 5, first, second}, {5, 2, both, whole},
+        {2, 7, whole, both},   {3, 3, first, second}, {1, 1, both, whole},
     };
     for (size_t i = 0; i < sizeof c / sizeof c[0]; i++) {
         TestBlob b;
@@ -133,7 +133,10 @@ static void make_program(TestBlob *b)
 static void write_w(const char *dtype, int64_t rows, int64_t cols, int bytes)
 {
     static const char zero[256];
-    SafeTensor w = {.name = "w", .dtype = dtype, .rank = 2, .dim = {rows, cols},
+    SafeTensor w = {.name = "w",
+                    .dtype = dtype,
+                    .rank = 2,
+                    .dim = {rows, cols},
                     .end = rows * cols * bytes};
     write_tensor(path_of("in"), w, zero);
 }
@@ -180,16 +183,18 @@ static void test_bad_values(void **state)
     write_i32(o.feed, "tokens", 2, 4, 2); // 2 .. 9
     assert_int_equal(blob_run(&b, NULL, o), 0);
     write_i32(o.feed, "tokens", 2, 4, 3);
-    check_said(&b, o, "tensor tokens: entry [1, 3] is 10; "
-                      "must be at least 0 and less than 10\n");
+    check_said(&b, o,
+               "tensor tokens: entry [1, 3] is 10; "
+               "must be at least 0 and less than 10\n");
     write_i32(o.feed, "tokens", 2, 4, -2);
-    check_said(&b, o, "tensor tokens: entry [0, 0] is -2; must be at least 0 "
-                      "and less than 10 (and 1 more)\n");
+    check_said(&b, o,
+               "tensor tokens: entry [0, 0] is -2; must be at least 0 "
+               "and less than 10 (and 1 more)\n");
     b.tensor[1].dtype = RT_bool;
     b.tensor[1].rank = 1;
     b.tensor[1].dim[0] = 3;
-    SafeTensor mask = {.name = "tokens", .dtype = "BOOL", .rank = 1,
-                       .dim = {3}, .end = 3};
+    SafeTensor mask = {
+        .name = "tokens", .dtype = "BOOL", .rank = 1, .dim = {3}, .end = 3};
     write_tensor(o.feed, mask, "\0\1\2");
     check_said(&b, o, "tensor tokens: entry [2] is 2");
 }
@@ -200,10 +205,11 @@ static void test_all_faults_at_once(void **state)
     TestBlob b;
     make_program(&b);
     write_w("F32", 2, 2, 4);
-    RtOptions o = {.load = path_of("in"), .feed = path_of("in"),
-                   .dump = "/nonexistent/x"};
+    RtOptions o = {
+        .load = path_of("in"), .feed = path_of("in"), .dump = "/nonexistent/x"};
     check_said(&b, o, "tensor w: wanted f32[2, 3], found f32[2, 2]\n");
-    assert_non_null(strstr(said, "tensor tokens: wanted i32[2, 4], found none"));
+    assert_non_null(
+        strstr(said, "tensor tokens: wanted i32[2, 4], found none"));
     assert_non_null(strstr(said, "/nonexistent/x: cannot write"));
 }
 

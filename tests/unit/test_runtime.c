@@ -22,10 +22,14 @@ static void send_kernel(char *priv, char *shared, int64_t device, int64_t iter)
 static void make_loop(TestBlob *b, int ndevice, int trip)
 {
     blob_init(b, 1, &ndevice);
-    b->collective[0] = (RtCollective){
-        .id = 1, .kind = RT_ALL_REDUCE, .rank = 1, .dim = {1}, .group = {.n = 1},
-        .source = {.is_shared = 1, .at = SENT}, .result = {.at = OUT},
-        .bytes = 4};
+    b->collective[0] = (RtCollective){.id = 1,
+                                      .kind = RT_ALL_REDUCE,
+                                      .rank = 1,
+                                      .dim = {1},
+                                      .group = {.n = 1},
+                                      .source = {.is_shared = 1, .at = SENT},
+                                      .result = {.at = OUT},
+                                      .bytes = 4};
     b->p.ncollective = 1;
     b->p.nkernel = 1;
     blob_step(b, RT_LOOP, 2, trip);
@@ -91,10 +95,16 @@ static void test_steps_constants_nesting(void **state)
     b.data[3] = 500;
     b.constant[0] = (RtConstant){{.at = 128}, 4, offsetof(TestBlob, data) + 12};
     b.p.nconstant = 1;
-    b.collective[0] = (RtCollective){
-        .id = 1, .kind = RT_ALL_GATHER, .dtype = RT_i32, .rank = 1, .dim = {1},
-        .group = {.n = 1}, .source = {.is_shared = 1, .at = SENT, .step = 4},
-        .result = {.at = OUT, .step = 8}, .bytes = 8};
+    b.collective[0] =
+        (RtCollective){.id = 1,
+                       .kind = RT_ALL_GATHER,
+                       .dtype = RT_i32,
+                       .rank = 1,
+                       .dim = {1},
+                       .group = {.n = 1},
+                       .source = {.is_shared = 1, .at = SENT, .step = 4},
+                       .result = {.at = OUT, .step = 8},
+                       .bytes = 8};
     b.p.ncollective = 1;
     blob_step(&b, RT_LOOP, 3, 2);
     blob_step(&b, RT_LOOP, 2, 3);
@@ -168,8 +178,8 @@ static void test_isolation(void **state)
     blob_dim(&b, y, 2, &(RtSplit){.n = 1, .item = {0}});
     blob_step(&b, RT_KERNEL, 0, 0);
     for (int isolate = 0; isolate <= can_fork; isolate++) {
-        RtOptions o = {.workers = 1, .isolate = isolate,
-                       .dump = path_of("out")};
+        RtOptions o = {
+            .workers = 1, .isolate = isolate, .dump = path_of("out")};
         assert_int_equal(blob_run(&b, kernels, o), 0);
         SafeFile f;
         const int32_t *got = read_i32(&f, o.dump, "y", 2);
@@ -198,8 +208,8 @@ static void test_deadline(void **state)
         assert_non_null(strstr(said, "waited for more than 0.1 s"));
         assert_non_null(strstr(said, "worker 0, device 0: step 2 c1 all_reduce "
                                      "waiting until all have come"));
-        assert_non_null(strstr(said,
-                               "worker 1, device 1: step 1 kernel 0 running"));
+        assert_non_null(
+            strstr(said, "worker 1, device 1: step 1 kernel 0 running"));
     }
     sleep(1); // the thread that was left behind comes to its end
 }

@@ -50,7 +50,7 @@ typedef struct Lie {
 #define A(dtype, shape, offsets)                                               \
     "\"a\":{\"dtype\":" dtype ",\"shape\":" shape ",\"data_offsets\":" offsets \
     "}"
-#define B(offsets) \
+#define B(offsets)                                                             \
     "\"b\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":" offsets "}"
 
 static const Lie lies[] = {
@@ -122,7 +122,8 @@ static void test_lying_length(void **state)
     (void)state;
     SafeFile f;
     assert_false(parse("1234567", 7, &f));
-    assert_string_equal(text, "f: 7 bytes are too few for a safetensors file\n");
+    assert_string_equal(text,
+                        "f: 7 bytes are too few for a safetensors file\n");
     assert_false(parse("\377\377\377\377\377\377\377\377{}", 10, &f));
     assert_string_equal(text, "f: header length 18446744073709551615 is above "
                               "100000000 bytes: not a safetensors file?\n");
@@ -148,11 +149,13 @@ static void test_good_file(void **state)
     (void)state;
     char file[512];
     SafeFile f;
-    size_t size = make_file(file,
-                            "{\"__metadata__\":{\"by\":\"test\"}," B("[6,10]")
-                            "," A("\"BF16\"", "[3, 1]", "[0,6]")
-                            ",\"z\":{\"dtype\":\"F64\",\"shape\":[0,7],"
-                            "\"data_offsets\":[6,6]}}   ", 10);
+    size_t size =
+        make_file(file,
+                  "{\"__metadata__\":{\"by\":\"test\"}," B("[6,10]") "," A(
+                      "\"BF16\"", "[3, 1]",
+                      "[0,6]") ",\"z\":{\"dtype\":\"F64\",\"shape\":[0,7],"
+                               "\"data_offsets\":[6,6]}}   ",
+                  10);
     assert_true(parse(file, size, &f));
     assert_string_equal(text, "");
     assert_int_equal(f.ntensor, 3);
@@ -201,7 +204,10 @@ static bool write_file(const char *path, size_t n)
     memset(text, 0, sizeof text);
     FILE *message = fmemopen(text, sizeof text - 1, "w");
     char *data = calloc(n, 1);
-    SafeTensor t = {.name = "a", .dtype = "U8", .rank = 1, .dim = {(int64_t)n},
+    SafeTensor t = {.name = "a",
+                    .dtype = "U8",
+                    .rank = 1,
+                    .dim = {(int64_t)n},
                     .end = (int64_t)n};
     OutFile f;
     outfile_begin(&f, path, message);
