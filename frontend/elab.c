@@ -21,8 +21,8 @@ Value elab_fail(Elab *e, Span at, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    const char *key = arena_printf(e->arena, "%p %d %s", (const void *)at.source,
-                                   at.start, text);
+    const char *key = arena_printf(e->arena, "%p %d %s",
+                                   (const void *)at.source, at.start, text);
     if (elab_first(e, key))
         diag_error(e->diag, at, "%s", text);
     return (Value){0};
@@ -41,11 +41,11 @@ static void run_train(Elab *e)
     if (loss->kind == VALUE_BAD)
         return;
     if (loss->kind != VALUE_TENSOR || loss->op->type.rank != 0) {
-        elab_fail(e, e->program->train.at, "the loss must be one number, is %s",
-                  loss->kind == VALUE_TENSOR
-                      ? type_string(e->arena, &e->module->mesh,
-                                    &loss->op->type, NULL)
-                      : kind_text(loss));
+        elab_fail(
+            e, e->program->train.at, "the loss must be one number, is %s",
+            loss->kind == VALUE_TENSOR
+                ? type_string(e->arena, &e->module->mesh, &loss->op->type, NULL)
+                : kind_text(loss));
         return;
     }
     elab_output(e, "loss", loss->op, true);
@@ -105,8 +105,8 @@ static void move_entry_last(Module *m, Func *entry)
 Module *elab_run(Arena *a, const Program *p, const BuildOptions *o,
                  FILE *explain, Diag *d)
 {
-    Elab e = {.arena = a, .program = p, .options = o, .diag = d,
-              .explain = explain};
+    Elab e = {
+        .arena = a, .program = p, .options = o, .diag = d, .explain = explain};
     int before = d->nerror;
     env_init(&e);
     check_fns(&e);

@@ -67,9 +67,9 @@ typedef uint64_t Labels; // a set of them
 
 typedef struct Label {
     const char *name;
-    int64_t size;         // 0: not known yet
+    int64_t size; // 0: not known yet
     const char *size_name;
-    const char *owner;    // the tensor that gave the size
+    const char *owner; // the tensor that gave the size
 } Label;
 
 // The indices of one statement. Their order is that of the left side, then of
@@ -107,7 +107,7 @@ typedef struct Repeat {
     int64_t n;
     Scope *outer;
     Frame *frame; // the call the loop stands in
-    Op *carried; // the body's parameter
+    Op *carried;  // the body's parameter
     VEC(Link) invariants;
     VEC(Link) stacked;
 } Repeat;
@@ -123,7 +123,7 @@ typedef struct Elab {
     const BuildOptions *options;
     Diag *diag;
     VEC(const char *) seen; // messages that were given
-    FILE *explain; // NULL: no
+    FILE *explain;          // NULL: no
     VEC(Setting *) settings;
     bool missing_reported;
     bool words_allowed; // a name nobody knows is an option's word
@@ -171,7 +171,7 @@ Value value_number(double x);
 Value value_bool(bool x);
 Value value_symbol(const char *s);
 Value value_axes(const Axes *axes);
-Value value_tensor(Op *op); // BAD if op is NULL
+Value value_tensor(Op *op);          // BAD if op is NULL
 bool value_is_whole(const Value *v); // no labels, no stretch
 Labels value_labels(const Value *v);
 int64_t value_dim(const Value *v, int i); // 1 if stretched
@@ -192,8 +192,7 @@ Op *emit_constant(Elab *e, Span at, const Type *t, double x);
 Op *emit_convert(Elab *e, Span at, Op *x, DType to);
 Op *emit_iota(Elab *e, Span at, int64_t n);
 Op *emit_reshape(Elab *e, Span at, Op *x, const Type *t);
-Op *emit_slice(Elab *e, Span at, Op *x, const int64_t lo[],
-               const int64_t hi[]);
+Op *emit_slice(Elab *e, Span at, Op *x, const int64_t lo[], const int64_t hi[]);
 Op *emit_reduce(Elab *e, Span at, OpCode code, Op *x, int n,
                 const int64_t dims[]);
 Op *emit_shard(Elab *e, Span at, Op *x, const Sharding *s);
@@ -223,7 +222,7 @@ bool label_bind_rest(Elab *e, int n, const char *owner, Span at);
 
 // elab_align.c: values of different shapes meet.
 bool align(Elab *e, Span at, Value *a, Value *b);
-bool has_place_only(const Value *v); // some dimension has no index
+bool has_place_only(const Value *v);      // some dimension has no index
 Value realize(Elab *e, Span at, Value v); // stretched dimensions get size 1
 Value reorder(Elab *e, Span at, Value v, Value *to, bool by_place);
 Value elementwise(Elab *e, Span at, OpCode code, Value a, Value b);
@@ -233,7 +232,8 @@ Value constant_like(Elab *e, Span at, Value number, const Value *like);
 // elab_left.c: gives a statement's value the order of its left side.
 Value arrange_left(Elab *e, const Indexes *left, Value v, Span at);
 
-// elab_expr.c, elab_index.c, elab_product.c, elab_call.c: expressions.
+// elab_expr.c, elab_index.c, elab_gather.c, elab_product.c,
+// elab_binary.c: expressions.
 Value eval(Elab *e, const Expr *x, Keep keep);
 Value eval_scalar(Elab *e, const Expr *x); // at compile time
 // A statement's right side: indices are gone in the result.
@@ -241,6 +241,7 @@ Value eval_formula(Elab *e, const Indexes *left, const Expr *x);
 Value eval_index(Elab *e, const Expr *x, Keep keep);
 Value eval_gather(Elab *e, Span at, Value table, int dim, Value ids);
 Value eval_product(Elab *e, const Expr *x, Keep keep);
+Value eval_binary(Elab *e, const Expr *x, Keep keep);
 Value eval_call(Elab *e, const Expr *x, Keep keep);
 Value reduce_labels(Elab *e, Span at, OpCode code, Value v, Labels gone);
 
@@ -268,7 +269,7 @@ typedef struct Placement {
     const Type *type;
     const char *const *size; // how each dimension's size is written
     const char *front; // logical name of a stack's first dimension, or NULL
-    bool is_stack; // the first dimension is not in axes
+    bool is_stack;     // the first dimension is not in axes
     const Axes *axes;
     Span at;
     bool is_weight;

@@ -155,8 +155,9 @@ static bool join_dim(Elab *e, Span at, const Value *a, const Value *b, int i,
 static bool align_places(Elab *e, Span at, Value *a, Value *b)
 {
     if (a->rank != b->rank) {
-        elab_fail(e, at, "%s has %d dimensions and %s has %d; name their "
-                         "indices",
+        elab_fail(e, at,
+                  "%s has %d dimensions and %s has %d; name their "
+                  "indices",
                   value_name(a), a->rank, value_name(b), b->rank);
         return false;
     }

@@ -23,11 +23,11 @@ static const struct {
     OpCode code;
     double (*known)(double);
 } unary[] = {
-    {"exp", OP_exp, exp},       {"log", OP_log, log},
-    {"sqrt", OP_sqrt, sqrt},    {"rsqrt", OP_rsqrt, inverse_sqrt},
-    {"sin", OP_sin, sin},       {"cos", OP_cos, cos},
-    {"tanh", OP_tanh, tanh},    {"sigmoid", OP_logistic, sigmoid},
-    {"abs", OP_abs, fabs},      {"floor", OP_floor, floor},
+    {"exp", OP_exp, exp},    {"log", OP_log, log},
+    {"sqrt", OP_sqrt, sqrt}, {"rsqrt", OP_rsqrt, inverse_sqrt},
+    {"sin", OP_sin, sin},    {"cos", OP_cos, cos},
+    {"tanh", OP_tanh, tanh}, {"sigmoid", OP_logistic, sigmoid},
+    {"abs", OP_abs, fabs},   {"floor", OP_floor, floor},
     {"ceil", OP_ceil, ceil},
 };
 
@@ -130,11 +130,11 @@ static Value eval_select(Elab *e, const Expr *call, Keep keep)
     else if (v[1].kind != VALUE_TENSOR)
         return elab_fail(e, call->at, "select wants a tensor to choose from");
     if (v[1].kind == VALUE_BAD || v[2].kind == VALUE_BAD ||
-        !align(e, call->at, &v[0], &v[1]) || !align(e, call->at, &v[0], &v[2]) ||
-        !align(e, call->at, &v[0], &v[1]))
+        !align(e, call->at, &v[0], &v[1]) ||
+        !align(e, call->at, &v[0], &v[2]) || !align(e, call->at, &v[0], &v[1]))
         return (Value){0};
-    Op *op = emit(e, call->at, OP_select, 3,
-                  (Op *[]){v[0].op, v[1].op, v[2].op});
+    Op *op =
+        emit(e, call->at, OP_select, 3, (Op *[]){v[0].op, v[1].op, v[2].op});
     v[0].op = op;
     v[0].name = NULL;
     return emit_done(e, op) ? v[0] : (Value){0};
@@ -216,10 +216,10 @@ static Value eval_split(Elab *e, const Expr *call, Keep keep)
         return (Value){0};
     Type t = v.op->type;
     if (t.rank == 0 || t.rank == MAX_RANK || t.dim[t.rank - 1] % n)
-        return elab_fail(e, call->at,
-                         "the last dimension of %s, %s, does not split by %ld",
-                         value_name(&v),
-                         t.rank ? dim_text(e, &v, v.rank - 1) : "none", (long)n);
+        return elab_fail(
+            e, call->at, "the last dimension of %s, %s, does not split by %ld",
+            value_name(&v), t.rank ? dim_text(e, &v, v.rank - 1) : "none",
+            (long)n);
     t.dim[t.rank - 1] /= n;
     t.dim[t.rank++] = n;
     Value r = value_tensor(emit_reshape(e, call->at, v.op, &t));

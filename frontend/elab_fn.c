@@ -7,8 +7,8 @@ static Value bind_param(Elab *e, Signature *s, const Fn *fn, int i, Value v,
                         Span at)
 {
     const Binding *b = &fn->params.at[i];
-    const char *what = arena_printf(e->arena, "%s of %s", b->name.s,
-                                    fn->name.s);
+    const char *what =
+        arena_printf(e->arena, "%s of %s", b->name.s, fn->name.s);
     bool wants_tensor = !b->type.is_fn && b->type.has_dims &&
                         (b->type.dim.n || !b->type.has_rest);
     if (v.kind == VALUE_BAD)
@@ -75,8 +75,9 @@ Value call_fn(Elab *e, const Fn *fn, const Expr *call, Keep keep)
     if (!check_args(e, call, fn->name.s, fn->params.n))
         return (Value){0};
     if (e->depth == MAX_CALLS)
-        return elab_fail(e, call->at, "calls nest deeper than %d; does %s call "
-                                      "itself?",
+        return elab_fail(e, call->at,
+                         "calls nest deeper than %d; does %s call "
+                         "itself?",
                          MAX_CALLS, fn->name.s);
     Value *arg = arena_new(e->arena, Value, (size_t)fn->params.n);
     for (int i = 0; i < fn->params.n; i++)

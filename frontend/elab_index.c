@@ -55,8 +55,8 @@ static bool read_slice(Elab *e, const Index *i, Slot *s, int64_t size)
 {
     const char *what = "the end of a slice";
     s->label = -1;
-    if (i->hi && !value_int(e, eval_scalar(e, i->hi), i->at, what, 1, size,
-                            &s->hi))
+    if (i->hi &&
+        !value_int(e, eval_scalar(e, i->hi), i->at, what, 1, size, &s->hi))
         return false;
     what = "the start of a slice";
     return !i->lo || value_int(e, eval_scalar(e, i->lo), i->at, what, 0,
@@ -207,8 +207,9 @@ Value eval_index(Elab *e, const Expr *x, Keep keep)
     if (!ok)
         return (Value){0};
     if (has_none && (has_point || slots.gather >= 0))
-        return elab_fail(e, x->at, "`_` beside a number or a tensor in one "
-                                   "index list");
+        return elab_fail(e, x->at,
+                         "`_` beside a number or a tensor in one "
+                         "index list");
     v = take(e, x->at, v, &slots);
     if (v.kind == VALUE_BAD)
         return v;

@@ -66,9 +66,10 @@ bool label_bind(Elab *e, int label, int64_t size, const char *size_name,
     }
     if (l->size == size)
         return true;
-    const char *was = l->size_name ? arena_printf(e->arena, "%s = ", l->size_name)
-                                   : "";
-    const char *is = size_name ? arena_printf(e->arena, "%s = ", size_name) : "";
+    const char *was =
+        l->size_name ? arena_printf(e->arena, "%s = ", l->size_name) : "";
+    const char *is =
+        size_name ? arena_printf(e->arena, "%s = ", size_name) : "";
     elab_fail(e, at, "dimension %s of %s is %s%ld, of %s %s%ld",
               label_name(e, label), l->owner, was, (long)l->size, owner, is,
               (long)size);
@@ -122,13 +123,11 @@ Labels formula_labels(Elab *e, const Expr *x)
 {
     Labels set = 0;
     switch (x->kind) {
-    case EXPR_INDEX:
-        return labels_of_list(e, &x->index);
+    case EXPR_INDEX: return labels_of_list(e, &x->index);
     case EXPR_REDUCE:
         set = formula_labels(e, x->base);
         return set & ~labels_of_list(e, &x->index);
-    case EXPR_UNARY:
-        return formula_labels(e, x->base);
+    case EXPR_UNARY: return formula_labels(e, x->base);
     case EXPR_CALL:
         if (is_index_call(x)) {
             int label = label_find(e, x->args.at[0]->name, x->at);
@@ -136,10 +135,8 @@ Labels formula_labels(Elab *e, const Expr *x)
         }
         break;
     case EXPR_BINARY:
-    case EXPR_IF:
-        break;
-    default:
-        return 0;
+    case EXPR_IF: break;
+    default: return 0;
     }
     for (int i = 0; i < x->args.n; i++)
         set |= formula_labels(e, x->args.at[i]);
@@ -157,8 +154,7 @@ void formula_begin(Elab *e, Formula *f, const Indexes *left, const Expr *x,
         Labels set = labels_of_index(e, &left->at[i]);
         if (*hard & set)
             elab_fail(e, left->at[i].at, "index %s stands twice on the left",
-                      left->at[i].kind == INDEX_REST ? ".."
-                                                     : left->at[i].name);
+                      left->at[i].kind == INDEX_REST ? ".." : left->at[i].name);
         *hard |= set;
     }
     formula_labels(e, x);

@@ -9,8 +9,10 @@ static const struct {
     int narg;
     const char *named; // the argument may be given by this name
 } inits[] = {
-    {"zeros", 0, NULL},           {"ones", 0, NULL},
-    {"constant", 1, NULL},        {"normal", 1, "fan_in"},
+    {"zeros", 0, NULL},
+    {"ones", 0, NULL},
+    {"constant", 1, NULL},
+    {"normal", 1, "fan_in"},
     {"truncated_normal", 1, "fan_in"},
 };
 
@@ -30,8 +32,8 @@ static void check_init(Elab *e, const Expr *x)
             return;
         }
         const Field *field = n && x->fields.n ? &x->fields.at[0] : NULL;
-        if (field && (!inits[i].named ||
-                      strcmp(field->name.s, inits[i].named) != 0)) {
+        if (field &&
+            (!inits[i].named || strcmp(field->name.s, inits[i].named) != 0)) {
             elab_fail(e, field->name.at, "%s has no argument `%s`", name,
                       field->name.s);
             return;

@@ -86,12 +86,14 @@ static bool find_summed(Elab *e, const Chain *c, Keep keep, Span at,
     Labels twice = e->formula ? *summed & ~shared & e->formula->summed : 0;
     for (int l = 0; l < MAX_LABELS && (unclear | twice); l++) {
         if (unclear >> l & 1)
-            elab_fail(e, at, "is index %s of this product summed? Name the "
-                             "indices of the result, as in y[b, s] = ...",
+            elab_fail(e, at,
+                      "is index %s of this product summed? Name the "
+                      "indices of the result, as in y[b, s] = ...",
                       label_name(e, l));
         else if (twice >> l & 1)
-            elab_fail(e, at, "index %s is already summed inside a factor; "
-                             "name the inner value first",
+            elab_fail(e, at,
+                      "index %s is already summed inside a factor; "
+                      "name the inner value first",
                       label_name(e, l));
         else
             continue;
@@ -168,8 +170,8 @@ static Value einsum(Elab *e, Span at, const Value *a, const Value *b,
             return elab_fail(e, at, "the result has more than %d dimensions",
                              MAX_RANK);
         *p++ = letter[l];
-        v.dim[v.rank++] = (Dim){.label = l,
-                                .size = e->formula->label[l].size_name};
+        v.dim[v.rank++] =
+            (Dim){.label = l, .size = e->formula->label[l].size_name};
     }
     *p = '\0';
     Op *op = emit(e, at, OP_einsum, 2, (Op *[]){a->op, b->op});

@@ -62,8 +62,8 @@ Value repeat_capture(Elab *e, const char *name, Value v)
             return v;
         }
     }
-    Op *inner = emit_param(e, e->func, v.op->at, e->func->nparam, name,
-                           &v.op->type);
+    Op *inner =
+        emit_param(e, e->func, v.op->at, e->func->nparam, name, &v.op->type);
     vec_push(e->arena, &r->invariants, ((Link){v.op, inner}));
     v.op = inner;
     return v;
@@ -109,9 +109,10 @@ static bool run_body(Elab *e, const Stmt *s, Func *body, Repeat *r,
         return false;
     const Type *before = &start->op->type, *after = &end.op->type;
     if (!type_equal(before, after)) {
-        elab_fail(e, c->at, "%s is %s before repeat %s and %s after its body",
-                  c->name, type_string(e->arena, &e->module->mesh, before, NULL),
-                  r->name, type_string(e->arena, &e->module->mesh, after, NULL));
+        elab_fail(
+            e, c->at, "%s is %s before repeat %s and %s after its body",
+            c->name, type_string(e->arena, &e->module->mesh, before, NULL),
+            r->name, type_string(e->arena, &e->module->mesh, after, NULL));
         return false;
     }
     OpList order = operands(e, r, r->carried, true);
@@ -145,8 +146,9 @@ void run_repeat(Elab *e, const Stmt *s)
     Repeat r = {.name = s->names.at[0].s, .outer = e->scope, .frame = e->frame};
     CarriedList list = {0};
     if (e->repeat) {
-        elab_fail(e, s->at, "repeat %s stands in repeat %s; a repeat in a "
-                            "repeat is not supported",
+        elab_fail(e, s->at,
+                  "repeat %s stands in repeat %s; a repeat in a "
+                  "repeat is not supported",
                   r.name, e->repeat->name);
         return;
     }

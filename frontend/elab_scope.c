@@ -72,6 +72,5 @@ Value scope_name(Elab *e, const char *name, Span at)
         return env_value(e, s, at);
     if (e->words_allowed || program_fn(e->program, name) || is_builtin(name))
         return value_symbol(name);
-    return elab_fail(e, at, "unknown name `%s`%s", name,
-                     did_you_mean(e, name));
+    return elab_fail(e, at, "unknown name `%s`%s", name, did_you_mean(e, name));
 }

@@ -52,24 +52,12 @@ static void run_if(Elab *e, const Stmt *s)
 static void run_stmt(Elab *e, const Stmt *s)
 {
     switch (s->kind) {
-    case STMT_ASSIGN:
-        run_assign(e, s);
-        break;
-    case STMT_PARAM:
-        run_param(e, s);
-        break;
-    case STMT_SHARD:
-        run_shard(e, s);
-        break;
-    case STMT_IF:
-        run_if(e, s);
-        break;
-    case STMT_REPEAT:
-        run_repeat(e, s);
-        break;
-    case STMT_RETURN:
-        run_return(e, s);
-        break;
+    case STMT_ASSIGN: run_assign(e, s); break;
+    case STMT_PARAM: run_param(e, s); break;
+    case STMT_SHARD: run_shard(e, s); break;
+    case STMT_IF: run_if(e, s); break;
+    case STMT_REPEAT: run_repeat(e, s); break;
+    case STMT_RETURN: run_return(e, s); break;
     case STMT_INPUT:
         if (e->repeat || e->frame)
             elab_fail(e, s->at, "input belongs in train");

@@ -26,8 +26,9 @@ static DType find_dtype(Elab *e, const TypeExpr *t)
         elab_fail(e, t->at, "no element type is called `%s`%s", name,
                   suggest(e->arena, name, &words));
     else
-        elab_fail(e, t->at, "an element type is missing, and there is no "
-                            "option `dtype`");
+        elab_fail(e, t->at,
+                  "an element type is missing, and there is no "
+                  "option `dtype`");
     return NDTYPE;
 }
 

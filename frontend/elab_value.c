@@ -103,18 +103,12 @@ const char *dim_text(Elab *e, const Value *v, int i)
 const char *kind_text(const Value *v)
 {
     switch (v->kind) {
-    case VALUE_NUMBER:
-        return "a number";
-    case VALUE_BOOL:
-        return "a truth";
-    case VALUE_SYMBOL:
-        return "a word";
-    case VALUE_AXES:
-        return "a list of axes";
-    case VALUE_TENSOR:
-        return "a tensor";
-    case VALUE_BAD:
-        break;
+    case VALUE_NUMBER: return "a number";
+    case VALUE_BOOL: return "a truth";
+    case VALUE_SYMBOL: return "a word";
+    case VALUE_AXES: return "a list of axes";
+    case VALUE_TENSOR: return "a tensor";
+    case VALUE_BAD: break;
     }
     return "nothing";
 }
@@ -124,17 +118,14 @@ const char *expr_text(Elab *e, const Expr *x)
 {
     Arena *a = e->arena;
     switch (x->kind) {
-    case EXPR_NUMBER:
-        return arena_printf(a, "%g", x->number);
-    case EXPR_NAME:
-        return x->name;
+    case EXPR_NUMBER: return arena_printf(a, "%g", x->number);
+    case EXPR_NAME: return x->name;
     case EXPR_FIELD:
         return arena_printf(a, "%s.%s", expr_text(e, x->base), x->name);
     case EXPR_BINARY:
         return arena_printf(a, "%s %s %s", expr_text(e, x->args.at[0]), x->name,
                             expr_text(e, x->args.at[1]));
-    default:
-        break;
+    default: break;
     }
     if (!x->at.source || !x->at.source->text)
         return "?";

@@ -150,8 +150,11 @@ static void shard_one(Elab *e, const Name *name, const Axes *axes, Span at)
     }
     for (int i = 0; i < v.rank; i++)
         size[i] = v.dim[i].size;
-    Placement p = {.what = name->s, .type = &v.op->type, .size = size,
-                   .axes = axes, .at = at};
+    Placement p = {.what = name->s,
+                   .type = &v.op->type,
+                   .size = size,
+                   .axes = axes,
+                   .at = at};
     if (!place(e, &p, &s))
         return;
     place_input(e, v.op, &s);

@@ -118,9 +118,8 @@ static const char *axes_text(Elab *e, const Split *s)
     for (int i = 0; i < s->n; i++) {
         int axis = s->item[i] < 0 ? last : m->atom[s->item[i]].axis;
         if (axis != last)
-            list = arena_printf(e->arena, "%s%s%s=%d", list,
-                                *list ? ", " : "", m->axis[axis].name,
-                                m->axis[axis].size);
+            list = arena_printf(e->arena, "%s%s%s=%d", list, *list ? ", " : "",
+                                m->axis[axis].name, m->axis[axis].size);
         last = axis;
     }
     return list;
@@ -156,7 +155,8 @@ static const char *axis_to_drop(Elab *e, int64_t size, const Split *s)
     const Mesh *m = &e->options->mesh;
     int64_t pieces = split_pieces(m, s);
     for (int i = s->n - 1; i >= 0; i--) {
-        const Axis *x = s->item[i] < 0 ? NULL : &m->axis[m->atom[s->item[i]].axis];
+        const Axis *x =
+            s->item[i] < 0 ? NULL : &m->axis[m->atom[s->item[i]].axis];
         if (x && x->size < pieces && size % (pieces / x->size) == 0)
             return arena_printf(e->arena, "; without axis %s it fits", x->name);
     }
