@@ -263,6 +263,37 @@ static void add_permute(const Query *q, const Sharding *s, unsigned dims,
         out->n--;
 }
 
+// One permute that brings the axes that dimension i keeps in front of those it
+// loses, so that a gather of these leaves one run: (x, y) -> (y, x) -> y.
+static void add_reorder(const Query *q, const Sharding *s, int i, Moves *out)
+{
+    const Split *have = &s->dim[i], *want = &q->to->dim[i];
+    AtomSet kept = split_atoms(want);
+    if (split_has_gap(have) || split_has_gap(want) || !kept ||
+        kept == split_atoms(have) || (kept & ~split_atoms(have)))
+        return;
+    Split order = *want;
+    for (int k = 0; k < have->n; k++)
+        if (!(kept >> have->item[k] & 1))
+            split_push(&order, have->item[k]);
+    Step *step = new_move(out, OP_collective_permute, s);
+    for (int k = 0; step && k < have->n; k++) {
+        int a = have->item[k], b = order.item[k];
+        if (q->mesh->atom[a].size != q->mesh->atom[b].size) {
+            out->n--;
+            return;
+        }
+        if (a != b) {
+            split_push(&step->axes, a);
+            split_push(&step->to, b);
+        }
+    }
+    if (step && !step->axes.n)
+        out->n--;
+    else if (step)
+        step->result.dim[i] = order;
+}
+
 static void add_reductions(const Query *q, const Sharding *s, AtomSet pending,
                            Moves *out)
 {
@@ -299,6 +330,9 @@ static void find_moves(const Query *q, const Sharding *s, Moves *out)
         if (has_excess(s, q->to, i))
             add_permute(q, s, 1u << i, out);
     add_reductions(q, s, pending, out);
+    for (int i = 0; i < rank; i++)
+        if (has_excess(s, q->to, i))
+            add_reorder(q, s, i, out);
     for (int i = 0; i < rank; i++)
         if (has_excess(s, q->to, i) ||
             !split_is_aligned(q->mesh, q->type->dim[i], &s->dim[i],

@@ -35,7 +35,8 @@ static double price_operand(const FuncState *s, int id, const Op *value,
                             const Sharding *want)
 {
     const OpState *v = &s->op[value->id];
-    if (sharding_equal(&v->out, want, value->type.rank))
+    if (sharding_equal(&v->out, want, value->type.rank) ||
+        (v->shared && sharding_equal(v->shared, want, value->type.rank)))
         return 0;
     for (int i = 0; i < v->uses.n; i++) {
         Use use = v->uses.at[i];
@@ -45,6 +46,15 @@ static double price_operand(const FuncState *s, int id, const Op *value,
             return 0;
     }
     return price_reshard(mesh_of(s), &value->type, &v->out, want);
+}
+
+// What a user asks of a value: it can carry only pending sums that are there
+// (solve.c drops the others from its placement).
+static Sharding demand_on(const FuncState *s, Use use, const Sharding *out)
+{
+    Sharding want = s->op[use.user].demand[use.operand];
+    want.partial &= out->partial;
+    return want;
 }
 
 // Whether an earlier use demands the same as use i.
@@ -61,28 +71,47 @@ static bool is_repeated(const FuncState *s, const OpState *v, int i, int rank)
     return false;
 }
 
+// What all placed users of a value make of it.
+static double price_users(const FuncState *s, const Op *op, const Sharding *out)
+{
+    const OpState *v = &s->op[op->id];
+    double price = 0;
+    for (int i = 0; i < v->uses.n; i++) {
+        Use use = v->uses.at[i];
+        if (!s->op[use.user].is_placed || is_repeated(s, v, i, op->type.rank))
+            continue;
+        Sharding want = demand_on(s, use, out);
+        price += price_reshard(mesh_of(s), &op->type, out, &want);
+    }
+    return price;
+}
+
+double price_func(const FuncState *s)
+{
+    double price = 0;
+    for_each_op (op, s->func) {
+        const OpState *o = &s->op[op->id];
+        price += price_users(s, op, &o->out);
+        if (o->rule && !o->is_fixed)
+            price += work(s, op, o->rule, &o->placement);
+    }
+    return price;
+}
+
 // What the users (or, before they are placed, the hint) make of a result.
 static double price_result(const FuncState *s, const Op *op,
                            const Sharding *out)
 {
     const OpState *v = &s->op[op->id];
-    const Mesh *m = mesh_of(s);
-    double price = 0;
+    double price = price_users(s, op, out);
     int placed = 0;
-    for (int i = 0; i < v->uses.n; i++) {
-        Use use = v->uses.at[i];
-        if (!s->op[use.user].is_placed)
-            continue;
-        placed++;
-        if (!is_repeated(s, v, i, op->type.rank))
-            price += price_reshard(m, &op->type, out,
-                                   &s->op[use.user].demand[use.operand]);
-    }
+    for (int i = 0; i < v->uses.n; i++)
+        placed += s->op[v->uses.at[i].user].is_placed;
     if (placed == v->uses.n && placed)
         return price;
     Sharding end = *out;
     end.partial = 0;
-    return price + price_reshard(m, &op->type, out,
+    return price + price_reshard(mesh_of(s), &op->type, out,
                                  v->has_hint ? &v->hint : &end);
 }
 

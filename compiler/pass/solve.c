@@ -75,7 +75,21 @@ static void find_hints(FuncState *s)
 
 // --- one op ------------------------------------------------------------------
 
-static void set_placement(FuncState *s, int id, const Placement *p)
+// A user that carried a pending sum which is no longer there does not.
+static void drop_carried(FuncState *s, int id)
+{
+    const OpState *o = &s->op[id];
+    for (int i = 0; i < o->uses.n; i++) {
+        OpState *user = &s->op[o->uses.at[i].user];
+        if (!user->is_placed || !(user->placement.carried & ~o->out.partial))
+            continue;
+        Placement less = user->placement;
+        less.carried &= o->out.partial;
+        set_placement(s, o->uses.at[i].user, &less);
+    }
+}
+
+void set_placement(FuncState *s, int id, const Placement *p)
 {
     const Op *op = s->func->ops.at[id];
     OpState *o = &s->op[id];
@@ -84,18 +98,35 @@ static void set_placement(FuncState *s, int id, const Placement *p)
     o->out = placement_of(mesh_of(s), op, o->rule, op->noperand, p);
     for (int t = 0; t < op->noperand; t++)
         o->demand[t] = placement_of(mesh_of(s), op, o->rule, t, p);
+    drop_carried(s, id);
 }
 
 typedef struct Best {
     const FuncState *s;
     int id;
+    const Op *value; // an operand that must be asked for as it is shared
     Placement p, second;
     double price, second_price;
 } Best;
 
+static bool asks_shared(const Best *b, const Placement *p)
+{
+    const Op *op = b->s->func->ops.at[b->id];
+    for (int t = 0; t < op->noperand; t++) {
+        Sharding want = placement_of(mesh_of(b->s), op, b->s->op[b->id].rule, t, p);
+        if (op->operand[t] == b->value &&
+            !sharding_equal(&want, b->s->op[b->value->id].shared,
+                            b->value->type.rank))
+            return false;
+    }
+    return true;
+}
+
 static void try_candidate(void *user, const Placement *p)
 {
     Best *b = user;
+    if (b->value && !asks_shared(b, p))
+        return;
     double price = price_placement(b->s, b->id, p);
     if (price < b->price * (1 - 1e-9)) {
         b->second = b->p;
@@ -108,8 +139,7 @@ static void try_candidate(void *user, const Placement *p)
     }
 }
 
-// Takes the cheapest candidate; true if that is a change for the better.
-static bool place_op(PassContext *c, FuncState *s, int id)
+bool place_op(PassContext *c, FuncState *s, int id)
 {
     OpState *o = &s->op[id];
     Best b = {.s = s, .id = id, .price = DBL_MAX, .second_price = DBL_MAX};
@@ -199,6 +229,17 @@ static void place_forward(PassContext *c, FuncState *s)
     }
 }
 
+bool place_on_shared(PassContext *c, FuncState *s, int id, const Op *value)
+{
+    Best b = {.s = s, .id = id, .value = value, .price = DBL_MAX,
+              .second_price = DBL_MAX};
+    for_each_candidate(c, s, id, try_candidate, &b);
+    if (b.price == DBL_MAX)
+        return false;
+    set_placement(s, id, &b.p);
+    return true;
+}
+
 static void sweep(PassContext *c, FuncState *s)
 {
     bool changed = true;
@@ -233,6 +274,8 @@ FuncState *solve_func(PassContext *c, Func *f, bool is_body)
         place_forward(c, s);
     }
     sweep(c, s);
+    for (int n = 0; n < MAX_SWEEPS && share_demands(c, s); n++)
+        sweep(c, s);
     for (int i = 0; i < f->results.n; i++)
         s->result_demand[i] =
             without_partial(&s->op[f->results.at[i]->id].out);

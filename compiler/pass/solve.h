@@ -12,6 +12,8 @@
 //      that the factors have in operands, hint and users: factors only.
 //   3. Sweeps take an op to another candidate where that makes the whole
 //      cheaper, its users counted now, until nothing changes.
+//   4. Users of one value move together: what a gather costs too much for one
+//      of them, it may be worth for all (share.c); then sweeps again.
 //
 // This decides conflicts by cost where GSPMD (Xu et al., 2021) and Shardy take
 // the first or the larger operand.
@@ -32,6 +34,7 @@ typedef struct OpState {
     Placement placement;
     Sharding out;     // of the result, as computed
     Sharding *demand; // of each operand
+    const Sharding *shared; // a sharding that is there for any user; or NULL
     bool has_hint;
     Sharding hint;
     VEC(Use) uses;
@@ -51,6 +54,20 @@ typedef struct FuncState {
 // that is a loop body the first result is carried: its demand is the sharding
 // of the first param, which this sets.
 FuncState *solve_func(PassContext *c, Func *f, bool is_body);
+
+// Takes op `id` to its cheapest candidate; true if that is for the better.
+bool place_op(PassContext *c, FuncState *s, int id);
+void set_placement(FuncState *s, int id, const Placement *p);
+
+// Takes op `id` to its cheapest candidate that asks for its operand `value` as
+// it is shared; false if it has none.
+bool place_on_shared(PassContext *c, FuncState *s, int id, const Op *value);
+
+// Moves the users of a value together where that is cheaper; true if any was.
+bool share_demands(PassContext *c, FuncState *s);
+
+// The price of all that stands between the ops of a function, and their work.
+double price_func(const FuncState *s);
 
 // Candidates of op `id`, each tried by `visit`.
 typedef void VisitFn(void *user, const Placement *p);
