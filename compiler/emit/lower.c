@@ -1,0 +1,155 @@
+#include "emit/lower.h"
+
+#include "emit/attention.h"
+
+static void view_transpose(const Mesh *m, const Op *op, View *v)
+{
+    (void)m;
+    const Attr *dims = op_attr(op, A_dims);
+    int64_t stride[MAX_RANK];
+    row_major(&op->operand[0]->type, stride);
+    for (int i = 0; i < op->type.rank; i++)
+        view_add_loop(v, op->type.dim[i], stride[dims->ints[i]]);
+}
+
+static void view_broadcast(const Mesh *m, const Op *op, View *v)
+{
+    (void)m;
+    const Attr *dims = op_attr(op, A_dims);
+    int64_t stride[MAX_RANK], spread[MAX_RANK] = {0};
+    row_major(&op->operand[0]->type, stride);
+    for (int i = 0; i < op->operand[0]->type.rank; i++)
+        spread[dims->ints[i]] = stride[i];
+    for (int i = 0; i < op->type.rank; i++)
+        view_add_loop(v, op->type.dim[i], spread[i]);
+}
+
+static void view_reshape(const Mesh *m, const Op *op, View *v)
+{
+    (void)m;
+    *v = view_identity(&op->type);
+}
+
+static void view_slice(const Mesh *m, const Op *op, View *v)
+{
+    (void)m;
+    const Attr *starts = op_attr(op, A_starts);
+    int64_t stride[MAX_RANK];
+    row_major(&op->operand[0]->type, stride);
+    for (int i = 0; i < op->type.rank; i++) {
+        view_add_loop(v, op->type.dim[i], stride[i]);
+        v->at += starts->ints[i] * stride[i];
+    }
+}
+
+static void view_shard_slice(const Mesh *m, const Op *op, View *v)
+{
+    int dim = (int)op_int(op, A_split_dim, 0);
+    int64_t stride[MAX_RANK];
+    row_major(&op->operand[0]->type, stride);
+    for (int i = 0; i < op->type.rank; i++)
+        view_add_loop(v, op->type.dim[i], stride[i]);
+    view_add_piece(v, m, op_attr(op, A_axes)->split,
+                   op->type.dim[dim] * stride[dim]);
+}
+
+static int rows_dim(const Op *op) // of a gather's table
+{
+    return (int)op_int(op, A_batch, 0);
+}
+
+static int queries_dim(const Op *op)
+{
+    (void)op;
+    return 1;
+}
+
+const OpLowering op_lowering[NOP] = {
+    [OP_param] = {LOWER_param},
+    [OP_constant] = {LOWER_leaf},
+    [OP_iota] = {LOWER_leaf},
+    [OP_neg] = {LOWER_point},
+    [OP_abs] = {LOWER_point},
+    [OP_exp] = {LOWER_point},
+    [OP_log] = {LOWER_point},
+    [OP_sqrt] = {LOWER_point},
+    [OP_rsqrt] = {LOWER_point},
+    [OP_sin] = {LOWER_point},
+    [OP_cos] = {LOWER_point},
+    [OP_tanh] = {LOWER_point},
+    [OP_logistic] = {LOWER_point},
+    [OP_floor] = {LOWER_point},
+    [OP_ceil] = {LOWER_point},
+    [OP_not] = {LOWER_point},
+    [OP_convert] = {LOWER_point},
+    [OP_add] = {LOWER_point},
+    [OP_subtract] = {LOWER_point},
+    [OP_multiply] = {LOWER_point},
+    [OP_divide] = {LOWER_point},
+    [OP_power] = {LOWER_point},
+    [OP_maximum] = {LOWER_point},
+    [OP_minimum] = {LOWER_point},
+    [OP_and] = {LOWER_point},
+    [OP_or] = {LOWER_point},
+    [OP_compare] = {LOWER_point},
+    [OP_select] = {LOWER_point},
+    [OP_mask] = {LOWER_point, .takes_index = true},
+    [OP_einsum] = {LOWER_product},
+    [OP_reduce_sum] = {LOWER_reduce},
+    [OP_reduce_max] = {LOWER_reduce},
+    [OP_reduce_min] = {LOWER_reduce},
+    [OP_cumsum] = {LOWER_kernel},
+    [OP_broadcast] = {LOWER_view, view_broadcast},
+    [OP_transpose] = {LOWER_view, view_transpose},
+    [OP_reshape] = {LOWER_view, view_reshape},
+    [OP_slice] = {LOWER_view, view_slice},
+    [OP_pad] = {LOWER_parts},
+    [OP_concat] = {LOWER_parts},
+    [OP_gather] = {LOWER_kernel, .placed_dim = rows_dim},
+    [OP_attention] = {LOWER_kernel, .scratch = attention_scratch,
+                      .placed_dim = queries_dim},
+    [OP_route] = {LOWER_kernel},
+    [OP_scan] = {LOWER_loop},
+    [OP_shard_slice] = {LOWER_view, view_shard_slice},
+    [OP_all_gather] = {LOWER_collective, .collective = RT_ALL_GATHER},
+    [OP_reduce_scatter] = {LOWER_collective, .collective = RT_REDUCE_SCATTER},
+    [OP_all_reduce] = {LOWER_collective, .collective = RT_ALL_REDUCE},
+    [OP_all_to_all] = {LOWER_collective, .collective = RT_ALL_TO_ALL},
+    [OP_collective_permute] = {LOWER_collective,
+                               .collective = RT_COLLECTIVE_PERMUTE},
+};
+
+Lowering op_lower(const Op *op)
+{
+    const Attr *value = op_attr(op, A_value);
+    Lowering how = op_lowering[op->code].how;
+    if (how == LOWER_leaf && value && value->n != 1)
+        return LOWER_param;
+    return how;
+}
+
+View op_index_view(const Mesh *m, const Op *op)
+{
+    View v = {0};
+    int dim = (int)op_int(op, A_dim, 0);
+    const Attr *offset = op_attr(op, A_offset);
+    for (int i = 0; i < op->type.rank; i++)
+        view_add_loop(&v, op->type.dim[i], i == dim);
+    if (offset && offset->split->n)
+        view_add_piece(&v, m, offset->split, op->type.dim[dim]);
+    return v;
+}
+
+View op_part_view(const Op *op, int i)
+{
+    View v = {0};
+    int dim = (int)op_int(op, A_dim, 0);
+    const Type *part = &op->operand[i]->type;
+    int64_t stride[MAX_RANK];
+    row_major(&op->type, stride);
+    for (int k = 0; k < part->rank; k++)
+        view_add_loop(&v, part->dim[k], stride[k]);
+    for (int k = 0; k < i; k++)
+        v.at += op->operand[k]->type.dim[dim] * stride[dim];
+    return v;
+}

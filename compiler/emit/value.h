@@ -1,0 +1,75 @@
+// Inside of planning: what is known of values while a function is planned.
+//
+// In order: fuse.c decides what is stored, seen or computed in place; group.c
+// makes a nest of ops that are computed together; plan.c makes steps; place.c
+// gives buffers their offsets.
+#pragma once
+
+#include "emit/plan.h"
+
+typedef enum ValueKind {
+    VALUE_open,   // not decided yet
+    VALUE_view,   // of `source`
+    VALUE_leaf,   // a number or an index
+    VALUE_inline, // computed in the nest of `group`
+    VALUE_stored, // in `buffer`, row major
+} ValueKind;
+
+typedef struct Group Group;
+
+typedef struct Edge { // a use of a value
+    Group *group;     // NULL: wants memory
+    bool ok;          // `view` holds: the group's loops onto the elements
+    View view;
+    uint32_t scope; // the loops around the use
+} Edge;
+
+typedef struct Value {
+    const Op *op;
+    ValueKind kind;
+    struct Value *source; // view: the value it shows, not itself a view
+    View view;            // view: onto source; inline, stored: from the loops
+    VEC(Edge) edges;
+    Group *group;
+    int first_loop; // reduce: its own loops in the group
+    Buffer *buffer;
+    int node; // 1 + its node in the group's nest; 0: not made yet
+} Value;
+
+// The ops that are computed in one loop nest.
+struct Group {
+    Value *root; // NULL: an operand, copied as it is
+    int nloop;
+    int nroot; // the first ones, over the stored result
+    int64_t size[MAX_LOOPS];
+    int nvalue;
+    Value *product; // an einsum that the nest ends
+};
+
+typedef struct Frame {
+    Plan *plan;
+    const Func *func;
+    struct Frame *outer;
+    Value *value;   // by op id
+    Group ***parts; // by op id: of a LOWER_parts op, one for each operand
+} Frame;
+
+// The value an operand shows and how; never a view itself.
+Value *value_base(Frame *f, const Op *op, View *view);
+// What operand i of a value in a group shows; false if that is no view.
+bool value_operand(Frame *f, const Value *v, int i, Value **source, View *view);
+// Decides for every op of f how it is computed. Params are decided already.
+void fuse_values(Frame *f);
+// The kernel that stores a group's root, or operand `part` of a LOWER_parts
+// op, at `where` in `to`.
+Kernel *root_kernel(Frame *f, const Value *root, Buffer *to, const View *where);
+Kernel *part_kernel(Frame *f, const Value *v, int part, Buffer *to,
+                    const View *where);
+// A kernel that copies what `op` shows.
+Kernel *copy_kernel(Frame *f, const Op *op, Buffer *to);
+// A kernel that fills `where`, of the type's element type, with zeros.
+Kernel *zero_kernel(Frame *f, const Op *op, Buffer *to, const View *where);
+// Offsets of all buffers from the steps that use them.
+void place_buffers(Plan *p);
+Buffer *plan_buffer(Plan *p, const char *name, BufferClass c, int64_t bytes);
+Buffer *buffer_root(Buffer *b);
