@@ -9,7 +9,7 @@ build = lit_config.params["build"]
 config.test_exec_root = os.path.join(build, "tests", "text")
 root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 for name, value in [
-    ("shardc", os.path.join(build, "compiler", "driver", "shardc")),
+    ("shardc", os.path.join(build, "shardc")),
     ("FileCheck", lit_config.params["filecheck"]),
     ("compare", "python3 " + os.path.join(root, "tests", "run", "compare.py")),
 ]:

@@ -106,3 +106,51 @@ void report_collectives(const Module *local, FILE *f)
         }
     }
 }
+
+enum {
+    MAX_GROUPS = 64,
+};
+
+typedef struct Group { // collectives of one kind over the same axes
+    const Op *op;
+    int64_t count, bytes, wire;
+} Group;
+
+static void add_to_group(const Module *m, const Op *op, int64_t count,
+                         Group group[], int *n)
+{
+    int i = 0;
+    while (i < *n &&
+           (group[i].op->code != op->code ||
+            split_atoms(group_of(group[i].op)) != split_atoms(group_of(op))))
+        i++;
+    if (i == MAX_GROUPS)
+        return;
+    if (i == *n)
+        group[(*n)++] = (Group){.op = op};
+    group[i].count += count;
+    group[i].bytes += count * collective_bytes(op);
+    group[i].wire += count * collective_wire(&m->mesh, op);
+}
+
+void report_summary(const Module *local, FILE *f)
+{
+    Group group[MAX_GROUPS];
+    int n = 0;
+    for (int i = 0; i < local->funcs.n; i++)
+        for_each_op (op, local->funcs.at[i])
+            if (is_communication(op))
+                add_to_group(local, op, func_count(local, local->funcs.at[i]),
+                             group, &n);
+    fputs(n ? "collectives of a step, per device\n"
+            : "collectives  none\n", f);
+    for (int i = 0; i < n; i++) {
+        fprintf(f, "  %-18s", op_info[group[i].op->code]->name);
+        fprintf(f, " %6ld x %12.3f MiB, wire %12.3f MiB, over ",
+                (long)group[i].count,
+                (double)group[i].bytes / (double)group[i].count / (1 << 20),
+                (double)group[i].wire / (1 << 20));
+        print_axes(&local->mesh, group[i].op, f);
+        fputc('\n', f);
+    }
+}

@@ -16,5 +16,9 @@ int64_t collective_wire(const Mesh *m, const Op *op);
 // place, cause. Slices are free and not listed.
 void report_collectives(const Module *local, FILE *f);
 
+// A few lines: for each kind and group of axes how many there are, and the
+// bytes and wire bytes of a step.
+void report_summary(const Module *local, FILE *f);
+
 // Whether a LOCAL op sends anything.
 bool is_communication(const Op *op);

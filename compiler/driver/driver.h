@@ -1,8 +1,10 @@
 // The command line: options shared by all subcommands, one file a subcommand.
 #pragma once
 
-#include "frontend/frontend.h"
 #include "pass/pass.h"
+
+typedef struct Program Program; // frontend/frontend.h
+typedef struct BuildOptions BuildOptions;
 
 enum {
     EXIT_DIAGNOSTICS = 1,

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "driver/driver.h"
+#include "frontend/frontend.h"
 
 static void print_decision(const Decision *e, FILE *f)
 {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "driver/driver.h"
+#include "frontend/frontend.h"
 
 int command_fmt(Driver *d)
 {

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "driver/driver.h"
+#include "frontend/frontend.h"
 
 static bool make_mesh(Driver *d, const Program *p, Mesh *mesh)
 {

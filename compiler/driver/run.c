@@ -1,5 +1,33 @@
 // shardc run: build in memory and run.
+#include <stdlib.h>
+
+#include "driver/code.h"
 #include "driver/interpret.h"
+#include "runtime/runtime.h"
+
+static int run_code(Driver *d, Code *code)
+{
+    Jit jit;
+    char *error = NULL;
+    const Options *o = &d->o;
+    if (!jit_load(code, &jit, &error)) {
+        driver_fail(d, error);
+        return EXIT_INTERNAL;
+    }
+    RtOptions options = {
+        .load = o->load,
+        .feed = o->feed,
+        .dump = o->dump,
+        .stats = o->stats,
+        .isolate = o->isolate || getenv("SHARDC_ISOLATE"),
+        .workers = o->workers,
+        .repeat = o->repeat,
+        .deadline = o->deadline,
+    };
+    int exit_code = rt_run(jit.blob, jit.kernels, &options, stdout, stderr);
+    jit_free(&jit);
+    return exit_code;
+}
 
 int command_run(Driver *d)
 {
@@ -8,5 +36,10 @@ int command_run(Driver *d)
         return EXIT_DIAGNOSTICS;
     if (d->o.interpret)
         return run_interpreter(d, &b);
-    return 70;
+    Code *code = build_code(d, build_plan(d, &b));
+    if (!code)
+        return EXIT_INTERNAL;
+    int exit_code = run_code(d, code);
+    emit_free(code);
+    return exit_code;
 }
