@@ -11,9 +11,11 @@ root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 for name, value in [
     ("shardc", os.path.join(build, "shardc")),
     ("FileCheck", lit_config.params["filecheck"]),
+    ("golden", "python3 " + os.path.join(root, "tests", "run", "golden.py")),
+    ("stats", "python3 " + os.path.join(root, "tests", "run", "stats.py")),
     ("compare", "python3 " + os.path.join(root, "tests", "run", "compare.py")),
 ]:
-    config.substitutions.append((r"\b%s\b" % name, value))
+    config.substitutions.append((r"(?<![/\w.-])%%?%s\b(?![/.-])" % name, value))
 config.substitutions.append(("%root", root))
 config.substitutions.append(("%examples", os.path.join(root, "examples")))
 config.substitutions.append(("%data", os.path.join(root, "tests", "data")))
@@ -21,3 +23,10 @@ config.environment["LLVM_PROFILE_FILE"] = os.devnull
 for key in ("ASAN_OPTIONS", "UBSAN_OPTIONS"):
     if key in os.environ:
         config.environment[key] = os.environ[key]
+for key in ("SHARDC_ISOLATE", "LD_LIBRARY_PATH"):
+    if key in os.environ:
+        config.environment[key] = os.environ[key]
+if "SHARDC_ISOLATE" in os.environ:
+    config.available_features.add("isolate")
+if "ASAN_OPTIONS" in os.environ:
+    config.available_features.add("sanitized")
