@@ -40,9 +40,9 @@ enum {
 
 static void test_unary(void **state)
 {
-    static const char *const ops[] = {
-        "neg",  "abs",  "exp",      "log",   "sqrt", "rsqrt", "sin",
-        "cos",  "tanh", "logistic", "floor", "ceil"};
+    static const char *const ops[] = {"neg",  "abs",      "exp",   "log",
+                                      "sqrt", "rsqrt",    "sin",   "cos",
+                                      "tanh", "logistic", "floor", "ceil"};
     (void)state;
     for (int i = 0; i < 12; i++)
         for (int k = 0; k < NSHAPE; k++) {
@@ -58,9 +58,8 @@ static void test_unary(void **state)
 
 static void test_binary(void **state)
 {
-    static const char *const ops[] = {"add",    "subtract", "multiply",
-                                      "divide", "maximum",  "minimum",
-                                      "power"};
+    static const char *const ops[] = {
+        "add", "subtract", "multiply", "divide", "maximum", "minimum", "power"};
     (void)state;
     for (int i = 0; i < 7; i++)
         for (int k = 0; k < NSHAPE; k++) {
@@ -123,11 +122,11 @@ static void test_reduce(void **state)
     static const char *const shape[] = {"40, 3", "7",        "2, 3, 70",
                                         "5, 64", "4, 5, 16", "33, 33"};
     static const char *const dims[][3] = {
-        {"0", "1", "0,1"},   {"0", "0", "0"},     {"0,2", "1", "1,2"},
-        {"1", "0", "0,1"},   {"2", "0,1", "0,1,2"}, {"1", "0", "0,1"}};
+        {"0", "1", "0,1"}, {"0", "0", "0"},       {"0,2", "1", "1,2"},
+        {"1", "0", "0,1"}, {"2", "0,1", "0,1,2"}, {"1", "0", "0,1"}};
     static const char *const result[][3] = {
-        {"3", "40", ""},   {"", "", ""},      {"3", "2, 70", "2"},
-        {"5", "64", ""},   {"4, 5", "16", ""}, {"33", "33", ""}};
+        {"3", "40", ""}, {"", "", ""},       {"3", "2, 70", "2"},
+        {"5", "64", ""}, {"4, 5", "16", ""}, {"33", "33", ""}};
     static const char *const ops[] = {"sum", "max", "min"};
     static const char *const types[] = {"f32", "bf16", "i32"};
     (void)state;
@@ -140,7 +139,8 @@ static void test_reduce(void **state)
                          "%%y = reduce_%s %%x {dims=[%s]} : T[%s]\n"
                          "return y=%%y\n}\n",
                          ops[o % 3], dims[s][d], result[s][d]);
-                check_at(body, types[o / 3], shape[s], o / 3 == 1 ? 8e-3 : 1e-6);
+                check_at(body, types[o / 3], shape[s],
+                         o / 3 == 1 ? 8e-3 : 1e-6);
             }
 }
 
@@ -243,6 +243,36 @@ static void test_route(void **state)
                  "return a=%a, b=%b, c=%c, d=%d, e=%e\n}\n",
                  types[t], "", 0);
     }
+}
+
+static void check_attention(int b, int s, int t, int h, int d, int v)
+{
+    for (int k = 0; k < 4; k++) {
+        char body[1024];
+        snprintf(body, sizeof body,
+                 "func @main(%%q: T[%d, %d, %d, %d] {class=\"input\"}, "
+                 "%%k: T[%d, %d, %d, %d] {class=\"input\"}, "
+                 "%%v: T[%d, %d, %d, %d] {class=\"input\"}, "
+                 "%%i: i32[%d, %d] {class=\"input\"}, "
+                 "%%j: i32[%d, %d] {class=\"input\"}) {\n"
+                 "%%y = attention %%q, %%k, %%v, %%i, %%j {causal=%d} : "
+                 "T[%d, %d, %d, %d]\n"
+                 "return y=%%y\n}\n",
+                 b, s, h, d, b, t, h, d, b, t, h, v, b, s, b, t, k & 1, b, s, h,
+                 v);
+        check_at(body, k & 2 ? "bf16" : "f32", "", k & 2 ? 2e-2 : 2e-6);
+    }
+}
+
+static void test_attention(void **state)
+{
+    (void)state;
+    check_attention(1, 8, 8, 1, 8, 8);
+    check_attention(2, 5, 5, 3, 7, 9);
+    check_attention(1, 1, 13, 2, 16, 4);
+    check_attention(1, 60, 60, 1, 24, 20);
+    check_attention(1, 3, 300, 1, 8, 8);
+    check_attention(1, 530, 530, 1, 4, 5);
 }
 
 static void check_product(const char *spec, const char *a, const char *b,
@@ -463,7 +493,15 @@ static void test_collectives(void **state)
                "%o = gather %x, %i {batch=0, offset=x, size=8} : f32[5, 6]\n"
                "%t = transpose %x {dims=[1, 0]} : f32[6, 4]\n"
                "%u = all_gather %t {axes=x, concat_dim=0, id=8} : f32[12, 4]\n"
-               "return a=%a, b=%b, c=%c, d=%d, e=%e, f=%f, g=%g, h=%h, k=%k, "
+               "%q = reshape %x : f32[1, 3, 2, 4]\n"
+               "%n = reshape %b : f32[1, 12, 2, 4]\n"
+               "%r = constant {value=1} : i32[1, 3]\n"
+               "%s = constant {value=[1, 1, 1, 0, 1, 1, 2, 1, 1, 1, 2, 1]} : "
+               "i32[1, 12]\n"
+               "%p = attention %q, %n, %n, %r, %s {causal=1, offset=(y,x)} : "
+               "f32[1, 3, 2, 4]\n"
+               "return p=%p, "
+               "a=%a, b=%b, c=%c, d=%d, e=%e, f=%f, g=%g, h=%h, k=%k, "
                "l=%l, m=%m, o=%o, u=%u\n}\n",
                1e-6);
     check_mesh("x=4",
@@ -495,6 +533,7 @@ int main(void)
         cmocka_unit_test(test_views),
         cmocka_unit_test(test_gather),
         cmocka_unit_test(test_route),
+        cmocka_unit_test(test_attention),
         cmocka_unit_test(test_product_sizes),
         cmocka_unit_test(test_product_specs),
         cmocka_unit_test(test_fusion),
