@@ -33,8 +33,8 @@ static void print_dropped(const AxisRule *rule, const Mesh *m, FILE *out)
         int axis = mesh_find(m, rule->axis[i]);
         if (axis >= 0 && m->axis[axis].size > 1)
             continue;
-        fprintf(out, "%s%s %s", any ? ", " : "        dropped: ",
-                rule->axis[i], axis < 0 ? "(not in the mesh)" : "(size 1)");
+        fprintf(out, "%s%s %s", any ? ", " : "        dropped: ", rule->axis[i],
+                axis < 0 ? "(not in the mesh)" : "(size 1)");
         any = true;
     }
     if (any)

@@ -124,10 +124,15 @@ static void note_bracket(Layout *l, const Piece *p)
     }
 }
 
+// Blank lines are kept, one for several, but not at the edges of a block.
 static bool wants_blank(const Layout *l, int first)
 {
-    const Piece *p = &l->pieces->at[first];
-    return first > 0 && p->newlines > 1 && p[-1].kind != '{' && p->kind != '}';
+    const Piece *at = l->pieces->at;
+    int before = first - 1;
+    if (before > 0 && at[before].kind == TOKEN_COMMENT && !at[before].newlines)
+        before--;
+    return before >= 0 && at[first].newlines > 1 && at[before].kind != '{' &&
+           at[first].kind != '}';
 }
 
 // Makes one line of the pieces from `first` up to `end`.
@@ -158,8 +163,11 @@ bool fmt_source(Arena *a, const Source *source, FILE *out, Diag *d)
     int before = d->nerror;
     Tokens tokens = {0};
     ModelParser *p = arena_new(a, ModelParser, 1);
-    *p = (ModelParser){.arena = a, .diag = d, .source = source,
-                       .program = arena_new(a, Program, 1), .record = &tokens};
+    *p = (ModelParser){.arena = a,
+                       .diag = d,
+                       .source = source,
+                       .program = arena_new(a, Program, 1),
+                       .record = &tokens};
     p->program->arena = a;
     model_read(p);
     if (d->nerror > before)

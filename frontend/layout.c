@@ -16,31 +16,33 @@ int model_lex(Value *val, Span *at, void *scanner);
 int model_scan(Value *val, Span *at, void *scanner);
 ModelParser *model_get_extra(void *scanner);
 
+static const int ends[] = {
+    T_NAME,  T_NUMBER,  T_STRING, T_RULE,  T_NONE, T_MODEL, T_INCLUDE,
+    T_SIZES, T_OPTIONS, T_CONFIG, T_RULES, T_MESH, T_TRAIN, T_FN,
+    T_REST,  ')',       ']',      '}',     0,
+};
+
+static const int continues[] = {
+    T_POWER, T_CONCAT, T_EQ,  T_NE, T_LE, T_GE, T_AND, T_OR, T_ARROW, T_INIT,
+    T_REMAT, T_ELSE,   T_END, '+',  '-',  '*',  '/',   '<',  '>',     '@',
+    ',',     '=',      ':',   '.',  '{',  '}',  ')',   ']',  0,
+};
+
+static bool is_in(const int set[], int token)
+{
+    while (*set && *set != token)
+        set++;
+    return *set != 0;
+}
+
 bool token_can_end(int token)
 {
-    switch (token) {
-    case T_NAME: case T_NUMBER: case T_STRING: case T_RULE: case T_NONE:
-    case T_MODEL: case T_INCLUDE: case T_SIZES: case T_OPTIONS: case T_CONFIG:
-    case T_RULES: case T_MESH: case T_TRAIN: case T_FN: case T_REST:
-    case ')': case ']': case '}':
-        return true;
-    default:
-        return false;
-    }
+    return is_in(ends, token);
 }
 
 bool token_continues(int token)
 {
-    switch (token) {
-    case T_POWER: case T_CONCAT: case T_EQ: case T_NE: case T_LE: case T_GE:
-    case T_AND: case T_OR: case T_ARROW: case T_INIT: case T_REMAT: case T_ELSE:
-    case T_END: case '+': case '-': case '*': case '/': case '<': case '>':
-    case '@': case ',': case '=': case ':': case '.': case '{': case '}':
-    case ')': case ']':
-        return true;
-    default:
-        return false;
-    }
+    return is_in(continues, token);
 }
 
 static char top(const ModelParser *p)
@@ -69,15 +71,18 @@ static bool starts_item(const ModelParser *p, int token, Span at)
     const char *next = p->source->text + at.end;
     next += strspn(next, " \t");
     switch (token) {
-    case T_FN:
-        return p->last != ':';
-    case T_LET:
-        return true;
-    case T_MODEL: case T_INCLUDE: case T_SIZES: case T_OPTIONS: case T_CONFIG:
-    case T_RULES: case T_MESH: case T_TRAIN:
+    case T_FN: return p->last != ':';
+    case T_LET: return true;
+    case T_MODEL:
+    case T_INCLUDE:
+    case T_SIZES:
+    case T_OPTIONS:
+    case T_CONFIG:
+    case T_RULES:
+    case T_MESH:
+    case T_TRAIN:
         return at.start == p->line_start && *next && !strchr("=,:)]-.", *next);
-    default:
-        return false;
+    default: return false;
     }
 }
 
@@ -94,7 +99,8 @@ static int open_bracket(ModelParser *p, int token, Span at)
         p->stop = true;
         return MODEL_error;
     }
-    p->bracket[p->nbracket++] = (Bracket){.open = (char)token, .at = at};
+    p->bracket[p->nbracket++] =
+        (Bracket){.open = (char)token, .indent = p->line_indent, .at = at};
     return token;
 }
 
@@ -120,25 +126,15 @@ static int close_bracket(ModelParser *p, int token)
     return token; // the parser reports it
 }
 
-// The column of the first token of the line.
-static int indent(const ModelParser *p, int offset)
-{
-    const char *text = p->source->text;
-    int start = offset;
-    while (start > 0 && text[start - 1] != '\n')
-        start--;
-    return (int)strspn(text + start, " \t");
-}
-
 // Whether a new line shows that the innermost ( or [ should have been closed.
 // Where the parser found a fault inside, an outdented line is enough.
-static bool shows_unclosed(const ModelParser *p, int token, Span at)
+static bool shows_unclosed(const ModelParser *p, int token)
 {
     Bracket b = p->bracket[p->nbracket - 1];
     if (starts_statement(token))
         return true;
     return b.reported && token != ')' && token != ']' &&
-           indent(p, at.start) <= indent(p, b.at.start);
+           p->line_indent <= b.indent;
 }
 
 // Watches brackets. An error token stands for the reported bracket; the token
@@ -148,7 +144,7 @@ static int check_brackets(ModelParser *p, int token, Span at)
     bool in_parens = top(p) == '(' || top(p) == '[';
     if (p->newline && p->nbracket && starts_item(p, token, at))
         return drop_brackets(p, 0);
-    if (p->newline && in_parens && shows_unclosed(p, token, at))
+    if (p->newline && in_parens && shows_unclosed(p, token))
         return drop_brackets(p, open_brace(p) + 1);
     if (token == 0 && p->nbracket)
         return drop_brackets(p, 0);
@@ -214,8 +210,11 @@ int model_lex(Value *val, Span *at, void *scanner)
     int token = next_token(p, val, at, scanner);
     if (p->stop)
         return 0;
+    if (p->newline)
+        p->line_indent = at->start - p->line_start;
     bool in_parens = top(p) == '(' || top(p) == '[';
-    if (p->newline && !in_parens && token_can_end(p->last) && !token_continues(token)) {
+    if (p->newline && !in_parens && token_can_end(p->last) &&
+        !token_continues(token)) {
         hold(p, token, val, *at, T_END, T_END);
         *at = (Span){p->source, p->last_end, p->last_end + 1};
         record_token(p, T_END, *at);

@@ -84,8 +84,10 @@ static void include(ModelParser *from, Name path)
     Arena *a = from->arena;
     Loader *l = from->loader;
     const char *slash = strrchr(from->source->name, '/');
-    int dir = slash && path.s[0] != '/' ? (int)(slash + 1 - from->source->name) : 0;
-    const char *full = arena_printf(a, "%.*s%s", dir, from->source->name, path.s);
+    int dir =
+        slash && path.s[0] != '/' ? (int)(slash + 1 - from->source->name) : 0;
+    const char *full =
+        arena_printf(a, "%.*s%s", dir, from->source->name, path.s);
     if (l->depth == MAX_INCLUDE_DEPTH) {
         syntax_error(from, path.at, "includes are nested too deeply");
         return;
@@ -96,8 +98,11 @@ static void include(ModelParser *from, Name path)
     if (!s)
         return;
     ModelParser *p = arena_new(a, ModelParser, 1);
-    *p = (ModelParser){.arena = a, .diag = from->diag, .source = s,
-                       .program = from->program, .include = include,
+    *p = (ModelParser){.arena = a,
+                       .diag = from->diag,
+                       .source = s,
+                       .program = from->program,
+                       .include = include,
                        .loader = l};
     l->depth++;
     model_read(p);
@@ -113,8 +118,11 @@ Program *program_load(Arena *a, const char *path, Diag *d)
     if (!s)
         return NULL;
     ModelParser *p = arena_new(a, ModelParser, 1);
-    *p = (ModelParser){.arena = a, .diag = d, .source = s,
-                       .program = arena_new(a, Program, 1), .include = include,
+    *p = (ModelParser){.arena = a,
+                       .diag = d,
+                       .source = s,
+                       .program = arena_new(a, Program, 1),
+                       .include = include,
                        .loader = &loader};
     p->program->arena = a;
     model_read(p);
@@ -126,7 +134,9 @@ Program *program_parse(Arena *a, const Source *source, Diag *d)
 {
     int before = d->nerror;
     ModelParser *p = arena_new(a, ModelParser, 1);
-    *p = (ModelParser){.arena = a, .diag = d, .source = source,
+    *p = (ModelParser){.arena = a,
+                       .diag = d,
+                       .source = source,
                        .program = arena_new(a, Program, 1)};
     p->program->arena = a;
     model_read(p);

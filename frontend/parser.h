@@ -30,6 +30,7 @@ typedef void IncludeHandler(ModelParser *p, Name path);
 typedef struct Bracket {
     char open;
     bool reported; // the parser found a fault inside
+    int indent;    // of its line
     Span at;
 } Bracket;
 
@@ -45,6 +46,7 @@ struct ModelParser {
     int offset;      // of the scanner, in bytes
     bool newline;    // a line ended since the last token
     int line_start;  // of the last token's line
+    int line_indent; // before its first token
     int last;        // the last token given to the parser
     int last_end;    // where it ends
     bool held;       // a token waits behind an end of line or an error

@@ -19,21 +19,26 @@ static const struct {
     const char *name;
     const char *member[MAX_MEMBERS];
 } classes[] = {
-    {"let", "a declaration",
+    {"let",
+     "a declaration",
      {"model", "include", "sizes", "options", "let", "fn", "config", "rules",
       "mesh", "train", "end of line", "end of file"}},
-    {"shard", "a statement",
+    {"shard",
+     "a statement",
      {"param", "shard", "if", "repeat", "return", "input", "a name", "model",
       "include", "sizes", "options", "config", "rules", "mesh", "train",
       "end of line"}},
-    {"a number", "an expression",
+    {"a number",
+     "an expression",
      {"a number", "a name", "a reducer", "if", "P", "'('", "'-'", "'!'",
       "model", "include", "sizes", "options", "config", "rules", "mesh",
       "train"}},
-    {"'*'", "an operator",
+    {"'*'",
+     "an operator",
      {"||", "&&", "==", "!=", "'<'", "'>'", "<=", ">=", "++", "'+'", "'-'",
       "'*'", "'/'", "**", "'('", "'['", "'.'", "end of line"}},
-    {"a name", "a name",
+    {"a name",
+     "a name",
      {"a name", "model", "include", "sizes", "options", "config", "rules",
       "mesh", "train"}},
     {"a rule", "a rule", {"a rule", "end of line"}},
@@ -100,19 +105,29 @@ static int quote(char *to, size_t size, const char *name)
     return snprintf(to, size, strchr(name, ' ') ? "%s" : "`%s`", name);
 }
 
+// The error is inside all ( and [ that are open here: one message is enough.
+static void mark_reported(ModelParser *p, Span at)
+{
+    int n = p->nbracket;
+    if (n && p->bracket[n - 1].at.start == at.start)
+        n--; // the bracket is the error, not around it
+    for (; n > 0 && p->bracket[n - 1].open != '{'; n--)
+        p->bracket[n - 1].reported = true;
+}
+
 void report_unexpected(ModelParser *p, Span at, const char *got,
                        const char *const expected[], int n)
 {
     const char **name = arena_new(p->arena, const char *, (size_t)n * 2 + 1);
     memcpy(name, expected, (size_t)n * sizeof *name);
     n = to_classes(name, n);
-    for (int i = p->nbracket; i > 0 && p->bracket[i - 1].open != '{'; i--)
-        p->bracket[i - 1].reported = true;
+    mark_reported(p, at);
     char list[200] = "";
     size_t used = 0;
     for (int i = 0; i < n && n <= MAX_EXPECTED; i++) {
         const char *between = !i ? ", expected " : i == n - 1 ? " or " : ", ";
-        used += (size_t)snprintf(list + used, sizeof list - used, "%s", between);
+        used +=
+            (size_t)snprintf(list + used, sizeof list - used, "%s", between);
         used += (size_t)quote(list + used, sizeof list - used, name[i]);
     }
     if (strncmp(got, "end of", 6) == 0) {
@@ -130,7 +145,11 @@ static int utf8_length(const unsigned char *s)
     static const unsigned first[] = {0, 0, 0x80, 0x800, 0x10000};
     if (*s < 0x80)
         return 1;
-    int n = *s >= 0xf8 ? 0 : *s >= 0xf0 ? 4 : *s >= 0xe0 ? 3 : *s >= 0xc0 ? 2 : 0;
+    int n = *s >= 0xf8   ? 0
+            : *s >= 0xf0 ? 4
+            : *s >= 0xe0 ? 3
+            : *s >= 0xc0 ? 2
+                         : 0;
     unsigned code = *s & (0xffu >> (n + 1));
     for (int i = 1; i < n; i++) {
         if ((s[i] & 0xc0) != 0x80)

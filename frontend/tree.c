@@ -208,7 +208,7 @@ void axes_push_list(ModelParser *p, Axes *axes, Names names)
 void add_model(ModelParser *p, Name name)
 {
     if (p->program->model.s) {
-        diag_error(p->diag, name.at, "the program has a model name already");
+        syntax_error(p, name.at, "the program has a model name already");
         diag_note(p->diag, p->program->model.at, "it is %s",
                   p->program->model.s);
         return;
@@ -220,7 +220,7 @@ void add_train(ModelParser *p, Span at, Stmts body)
 {
     Train *t = &p->program->train;
     if (t->present) {
-        diag_error(p->diag, at, "the program has a train block already");
+        syntax_error(p, at, "the program has a train block already");
         diag_note(p->diag, t->at, "it is here");
         return;
     }

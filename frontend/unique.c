@@ -29,12 +29,14 @@ static void check(const char *what, Declared names, Diag *d)
     if (names.n == 0)
         return;
     qsort(names.at, (size_t)names.n, sizeof *names.at, by_name);
-    for (int i = 1; i < names.n; i++) {
+    int nmessage = 0;
+    for (int i = 1; i < names.n && nmessage < MAX_MESSAGES; i++) {
         const Name *a = names.at[i - 1], *b = names.at[i];
         if (strcmp(a->s, b->s) != 0)
             continue;
         diag_error(d, b->at, "%s `%s` is declared twice", what, b->s);
         diag_note(d, a->at, "the other one is here");
+        nmessage++;
     }
 }
 
@@ -61,8 +63,8 @@ void check_unique(const Program *p, Diag *d)
         vec_push(a, &fns, &p->fns.at[i]->name);
     check("function", fns, d);
     check_list(a, "let", p->lets.at, p->lets.n, sizeof *p->lets.at, d);
-    check_list(a, "config", p->configs.at, p->configs.n,
-               sizeof *p->configs.at, d);
+    check_list(a, "config", p->configs.at, p->configs.n, sizeof *p->configs.at,
+               d);
     check_list(a, "rules", p->rules.at, p->rules.n, sizeof *p->rules.at, d);
     check_list(a, "mesh", p->meshes.at, p->meshes.n, sizeof *p->meshes.at, d);
     check_fields(a, "size", p->sizes, d);
