@@ -59,7 +59,6 @@ static const struct {
 
 bool is_builtin(const char *name)
 {
-    Words words = {0};
     for (size_t i = 0; i < count(unary); i++)
         if (strcmp(unary[i].name, name) == 0)
             return true;
@@ -69,7 +68,6 @@ bool is_builtin(const char *name)
     for (size_t i = 0; i < count(others); i++)
         if (strcmp(others[i].name, name) == 0)
             return true;
-    (void)words;
     return dtype_find(name) != NDTYPE;
 }
 
@@ -258,6 +256,11 @@ static Value eval_position(Elab *e, const Expr *call, Keep keep)
     Label *l = &e->formula->label[label];
     if (l->size == 0) {
         int64_t size;
+        if (!scope_find(e, x->name) && !env_find(e, x->name))
+            return elab_fail(e, x->at,
+                             "index %s has no size: nothing else in the "
+                             "statement has it, and no size is called so",
+                             x->name);
         if (!value_int(e, scope_name(e, x->name, x->at), x->at, x->name, 1,
                        MAX_SIZE, &size))
             return (Value){0};

@@ -46,7 +46,7 @@ static int count_rest(Elab *e, const Expr *x, const Value *v)
     }
     if (rest ? named <= v->rank : named == v->rank)
         return v->rank - named;
-    elab_fail(e, x->at, "%s has %d dimension%s, its list %d", value_name(v),
+    elab_fail(e, x->at, "%s has %d dimension%s, %d are indexed", value_name(v),
               v->rank, v->rank == 1 ? "" : "s", named);
     return -1;
 }

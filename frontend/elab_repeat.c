@@ -26,6 +26,8 @@ static void find_carried(Elab *e, const Stmts *stmts, CarriedList *list)
             if (c.kind == VALUE_BOOL)
                 find_carried(e, c.number != 0 ? &s->body : &s->otherwise, list);
         }
+        if (s->kind == STMT_REPEAT)
+            find_carried(e, &s->body, list);
         for (int k = 0; s->kind == STMT_ASSIGN && k < s->targets.n; k++) {
             const Name *name = &s->targets.at[k].name;
             const Value *v = scope_find(e, name->s);

@@ -79,8 +79,9 @@ bool value_int(Elab *e, Value v, Span at, const char *what, int64_t lo,
         return false;
     }
     if (v.number < (double)lo || v.number > (double)hi) {
-        elab_fail(e, at, "%s is %.15g, must be in %" PRId64 " to %" PRId64,
-                  what, v.number, lo, hi);
+        bool low = v.number < (double)lo;
+        elab_fail(e, at, "%s is %.15g, must be at %s %" PRId64, what, v.number,
+                  low ? "least" : "most", low ? lo : hi);
         return false;
     }
     *out = (int64_t)v.number;

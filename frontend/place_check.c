@@ -21,19 +21,32 @@ static Span name_at(const Placement *p, int i)
     return i < 0 ? p->at : p->axes->dim.at[i].at[0].at;
 }
 
+// Names of rules and aliases, for a suggestion.
+static Words rule_words(Elab *e)
+{
+    const Rules *r = e->options->rules;
+    Words words = {0};
+    for (int i = 0; i < r->rules.n; i++)
+        vec_push(e->arena, &words, r->rules.at[i].logical);
+    for (int i = 0; i < r->aliases.n; i++)
+        vec_push(e->arena, &words, r->aliases.at[i].name.s);
+    return words;
+}
+
 static void check_known(Elab *e, const Placement *p, const char *name, int i)
 {
+    const Rules *r = e->options->rules;
+    const char *means = rules_meaning(r, name);
+    bool is_alias = strcmp(means, name) != 0;
     if (!elab_first(e, arena_printf(e->arena, "unknown name %s", name)))
         return;
-    Words words = {0};
-    for (int k = 0; k < e->options->rules->rules.n; k++)
-        vec_push(e->arena, &words, e->options->rules->rules.at[k].logical);
-    for (int k = 0; k < e->options->rules->aliases.n; k++)
-        vec_push(e->arena, &words, e->options->rules->aliases.at[k].name.s);
+    Words words = rule_words(e);
     diag_warn(e->diag, W_unknown_logical_name, name_at(p, i),
-              "rules %s have no logical name `%s`; its dimensions are "
+              "rules %s have no logical name `%s`%s%s; its dimensions are "
               "replicated%s",
-              e->options->rules->name, name, suggest(e->arena, name, &words));
+              r->name, means, is_alias ? ", which is what alias " : "",
+              is_alias ? arena_printf(e->arena, "%s means", name) : "",
+              is_alias ? "" : suggest(e->arena, name, &words));
 }
 
 static bool has_axis(const AxisRule *r, const char *axis)

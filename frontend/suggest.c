@@ -31,7 +31,7 @@ static int distance(const char *a, const char *b)
 const char *suggest(Arena *a, const char *name, const Words *known)
 {
     size_t length = strlen(name);
-    int limit = length < 3 ? 0 : length < 6 ? 1 : 2;
+    int limit = length < 3 ? 0 : length < 5 ? 1 : 2;
     const char *best = NULL;
     if (length > MAX_WORD)
         return "";
