@@ -8,24 +8,8 @@
 #include "driver/code.h"
 #include "driver/dot.h"
 
-// Where the runtime's libraries are: beside the program as it was built, or
-// where it is installed.
-static const char *runtime_dir(Arena *a)
-{
-    char exe[4096];
-    ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
-    exe[n < 0 ? 0 : n] = '\0';
-    char *slash = strrchr(exe, '/');
-    if (slash)
-        *slash = '\0';
-    const char *built = arena_printf(a, "%s/runtime", exe);
-    const char *installed = arena_printf(a, "%s/../lib/shardc", exe);
-    const char *probe = arena_printf(a, "%s/libshardc_rt.a", built);
-    return access(probe, R_OK) == 0 ? built : installed;
-}
-
 // Writes the object to a temporary file and links it.
-static int link_output(Driver *d, Code *code)
+static int link_output(Driver *d, const Emitter *e, Code *code)
 {
     const char *out = d->o.output;
     char *error = NULL;
@@ -36,9 +20,10 @@ static int link_output(Driver *d, Code *code)
         return EXIT_DIAGNOSTICS;
     }
     close(fd);
-    bool ok = emit_object(code, object, &error) &&
-              link_program(&d->arena, object, runtime_dir(&d->arena), out,
-                           &error);
+    bool ok = e->object(code, object, &error) &&
+              link_program(&d->arena, object,
+                           find_beside(&d->arena, "runtime", "../lib/shardc"),
+                           out, &error);
     unlink(object);
     if (!ok)
         driver_fail(d, error);
@@ -67,35 +52,40 @@ static bool print_stage(const char *what, Driver *d, const Built *b, FILE *f)
     return true;
 }
 
+// Writes what LLVM makes of the program: text to f, or an object.
+static void emit_native(Driver *d, const Built *b, FILE *f)
+{
+    Emitter e;
+    Code *code;
+    char *error = NULL;
+    bool ok = true;
+    if (!build_code(d, build_plan(d, b), &e, &code))
+        return;
+    if (strcmp(d->o.emit, "llvm") == 0)
+        e.llvm(code, f);
+    else if (strcmp(d->o.emit, "asm") == 0)
+        ok = e.assembly(code, f, &error);
+    else
+        ok = e.object(code, d->o.output, &error);
+    if (!ok)
+        driver_fail(d, error);
+    e.free_code(code);
+}
+
 static int emit_stage(Driver *d, const Built *b)
 {
-    const char *what = d->o.emit;
-    char *error = NULL;
-    if (strcmp(what, "obj") == 0) {
-        Code *code = d->o.output ? build_code(d, build_plan(d, b)) : NULL;
-        if (!d->o.output)
+    if (strcmp(d->o.emit, "obj") == 0) {
+        if (d->o.output)
+            emit_native(d, b, NULL);
+        else
             driver_fail(d, "--emit=obj wants -o FILE");
-        else if (code && !emit_object(code, d->o.output, &error))
-            driver_fail(d, error);
-        if (code)
-            emit_free(code);
         return diag_failed(&d->diag) ? EXIT_DIAGNOSTICS : EXIT_SUCCESS;
     }
-    bool is_llvm = strcmp(what, "llvm") == 0;
     FILE *f = open_output(d);
     if (!f)
         return EXIT_DIAGNOSTICS;
-    if (is_llvm || strcmp(what, "asm") == 0) {
-        Code *code = build_code(d, build_plan(d, b));
-        if (code && is_llvm)
-            emit_llvm(code, f);
-        else if (code && !emit_asm(code, f, &error))
-            driver_fail(d, error);
-        if (code)
-            emit_free(code);
-    } else {
-        print_stage(what, d, b, f);
-    }
+    if (!print_stage(d->o.emit, d, b, f))
+        emit_native(d, b, f);
     return close_output(d, f);
 }
 
@@ -127,10 +117,11 @@ int command_build(Driver *d)
         return EXIT_DIAGNOSTICS;
     if (d->o.emit)
         return emit_stage(d, &b);
-    Code *code = build_code(d, build_plan(d, &b));
-    if (!code)
+    Emitter e;
+    Code *code;
+    if (!build_code(d, build_plan(d, &b), &e, &code))
         return EXIT_INTERNAL;
-    int exit_code = link_output(d, code);
-    emit_free(code);
+    int exit_code = link_output(d, &e, code);
+    e.free_code(code);
     return exit_code;
 }

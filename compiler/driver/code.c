@@ -1,10 +1,27 @@
 #include "driver/code.h"
 
+#include <dlfcn.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "pass/partition.h"
 
 void driver_fail(Driver *d, const char *error)
 {
     diag_error(&d->diag, (Span){0}, "%s", error ? error : "unknown failure");
+}
+
+const char *find_beside(Arena *a, const char *built, const char *installed)
+{
+    char exe[4096];
+    ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
+    exe[n < 0 ? 0 : n] = '\0';
+    char *slash = strrchr(exe, '/');
+    if (slash)
+        *slash = '\0';
+    const char *path = arena_printf(a, "%s/%s", exe, built);
+    return access(path, R_OK) == 0 ? path
+                                   : arena_printf(a, "%s/%s", exe, installed);
 }
 
 // What SHARDED knows of an entry's params or results and LOCAL does not.
@@ -32,11 +49,39 @@ Plan *build_plan(Driver *d, const Built *b)
     return plan_module(&d->arena, b->local, &placement);
 }
 
-Code *build_code(Driver *d, const Plan *plan)
+// Fills in the functions; false if one is missing.
+static bool find_functions(void *library, Emitter *e)
 {
+    const struct {
+        const char *name;
+        void *at;
+    } functions[] = {
+        {"emit_code", &e->code},     {"emit_free", &e->free_code},
+        {"emit_llvm", &e->llvm},     {"emit_asm", &e->assembly},
+        {"emit_object", &e->object}, {"jit_load", &e->load},
+        {"jit_free", &e->unload},
+    };
+    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
+        void *symbol = dlsym(library, functions[i].name);
+        if (!symbol)
+            return false;
+        memcpy(functions[i].at, &symbol, sizeof symbol);
+    }
+    return true;
+}
+
+bool build_code(Driver *d, const Plan *plan, Emitter *e, Code **out)
+{
+    const char *path = find_beside(&d->arena, "libshardc_emit.so",
+                                   "../lib/shardc/libshardc_emit.so");
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library || !find_functions(library, e)) {
+        driver_fail(d, dlerror());
+        return false;
+    }
     char *error = NULL;
-    Code *code = emit_code(&d->arena, plan, &error);
-    if (!code)
+    *out = e->code(&d->arena, plan, &error);
+    if (!*out)
         driver_fail(d, error);
-    return code;
+    return *out != NULL;
 }

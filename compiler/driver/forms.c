@@ -19,6 +19,9 @@ bool build_options(Driver *d, const Program *p, BuildOptions *out)
         .uneven_pad = d->o.uneven_pad,
     };
     bool ok = make_mesh(d, p, &out->mesh);
+    // A program without any rules is replicated, unless a set is asked for.
+    if (p->rules.n == 0 && strcmp(d->o.rules, "maxtext") == 0)
+        return ok;
     out->rules = rules_find(&d->arena, p, d->o.rules, &d->diag);
     return ok && out->rules;
 }

@@ -5,12 +5,12 @@
 #include "driver/interpret.h"
 #include "runtime/runtime.h"
 
-static int run_code(Driver *d, Code *code)
+static int run_code(Driver *d, const Emitter *e, Code *code)
 {
     Jit jit;
     char *error = NULL;
     const Options *o = &d->o;
-    if (!jit_load(code, &jit, &error)) {
+    if (!e->load(code, &jit, &error)) {
         driver_fail(d, error);
         return EXIT_INTERNAL;
     }
@@ -25,7 +25,7 @@ static int run_code(Driver *d, Code *code)
         .deadline = o->deadline,
     };
     int exit_code = rt_run(jit.blob, jit.kernels, &options, stdout, stderr);
-    jit_free(&jit);
+    e->unload(&jit);
     return exit_code;
 }
 
@@ -36,10 +36,11 @@ int command_run(Driver *d)
         return EXIT_DIAGNOSTICS;
     if (d->o.interpret)
         return run_interpreter(d, &b);
-    Code *code = build_code(d, build_plan(d, &b));
-    if (!code)
+    Emitter e;
+    Code *code;
+    if (!build_code(d, build_plan(d, &b), &e, &code))
         return EXIT_INTERNAL;
-    int exit_code = run_code(d, code);
-    emit_free(code);
+    int exit_code = run_code(d, &e, code);
+    e.free_code(code);
     return exit_code;
 }

@@ -14,6 +14,41 @@ static const Mesh *mesh_of(const FuncState *s)
     return &s->func->module->mesh;
 }
 
+// FNV-1a over numbers.
+static uint64_t mix(uint64_t h, int64_t x)
+{
+    return (h ^ (uint64_t)x) * 0x100000001b3u;
+}
+
+static uint64_t mix_sharding(uint64_t h, const Sharding *s, int rank)
+{
+    h = mix(mix(h, (int64_t)s->partial), (int64_t)s->combiner);
+    for (int i = 0; i < rank; i++) {
+        h = mix(h, s->dim[i].n);
+        for (int k = 0; k < s->dim[i].n; k++)
+            h = mix(h, s->dim[i].item[k]);
+    }
+    return h;
+}
+
+// price_reshard, remembered: the same few changes are asked for again and
+// again. A price is known by 64 bits of its question; should two questions
+// ever share them, a plan would be dearer, not wrong.
+static double reshard_cost(const FuncState *s, const Type *t,
+                           const Sharding *from, const Sharding *to)
+{
+    if (sharding_equal(from, to, t->rank))
+        return 0;
+    uint64_t h = mix(mix(0xcbf29ce484222325u, t->dtype), t->rank);
+    for (int i = 0; i < t->rank; i++)
+        h = mix(h, t->dim[i]);
+    h = mix_sharding(mix_sharding(h, from, t->rank), to, t->rank);
+    PriceEntry *e = &s->prices[(h ^ h >> 32) % NPRICE];
+    if (e->question != h)
+        *e = (PriceEntry){h, price_reshard(mesh_of(s), t, from, to)};
+    return e->price;
+}
+
 static double work(const FuncState *s, const Op *op, const Rule *r,
                    const Placement *p)
 {
@@ -45,7 +80,7 @@ static double price_operand(const FuncState *s, int id, const Op *value,
                            value->type.rank))
             return 0;
     }
-    return price_reshard(mesh_of(s), &value->type, &v->out, want);
+    return reshard_cost(s, &value->type, &v->out, want);
 }
 
 // What a user asks of a value: it can carry only pending sums that are there
@@ -81,7 +116,7 @@ static double price_users(const FuncState *s, const Op *op, const Sharding *out)
         if (!s->op[use.user].is_placed || is_repeated(s, v, i, op->type.rank))
             continue;
         Sharding want = demand_on(s, use, out);
-        price += price_reshard(mesh_of(s), &op->type, out, &want);
+        price += reshard_cost(s, &op->type, out, &want);
     }
     return price;
 }
@@ -111,8 +146,8 @@ static double price_result(const FuncState *s, const Op *op,
         return price;
     Sharding end = *out;
     end.partial = 0;
-    return price + price_reshard(mesh_of(s), &op->type, out,
-                                 v->has_hint ? &v->hint : &end);
+    return price +
+           reshard_cost(s, &op->type, out, v->has_hint ? &v->hint : &end);
 }
 
 double price_placement(const FuncState *s, int id, const Placement *p)

@@ -3,19 +3,32 @@
 // A sweep looks at one op. Where three products each would rather combine
 // their own partial result than pay for a gather of what they all read, the
 // gather may still be the cheaper one, paid once. So for every value with
-// several users and every axis that splits it: suppose the value were there
-// without that axis, let every user take it so, and keep the outcome if the
-// whole function is cheaper for it.
+// several users and every axis that splits it and leaves one of them pending:
+// suppose the value were there without that axis, let every user take it so,
+// and keep the outcome if the whole function is cheaper for it.
 #include "pass/solve.h"
+
+// Whether a user pays for the axis by a pending result.
+static bool leaves_pending(const FuncState *s, const OpState *v, AtomSet atoms)
+{
+    for (int i = 0; i < v->uses.n; i++)
+        if (s->op[v->uses.at[i].user].out.partial & atoms)
+            return true;
+    return false;
+}
+
+static AtomSet axis_atoms(const Mesh *m, int axis)
+{
+    Split s = split_of_axis(m, axis);
+    return split_atoms(&s);
+}
 
 // The splits of a value without the atoms of one axis.
 static Sharding without_axis(const Mesh *m, const Sharding *s, int rank,
                              int axis)
 {
     Sharding out = *s;
-    AtomSet atoms = 0;
-    for (int k = 0; k < m->axis[axis].natom; k++)
-        atoms |= (AtomSet)1 << (m->axis[axis].atom + k);
+    AtomSet atoms = axis_atoms(m, axis);
     out.partial &= ~atoms;
     for (int i = 0; i < rank; i++)
         split_take_out(m, &out.dim[i], atoms & split_atoms(&out.dim[i]));
@@ -76,7 +89,8 @@ bool share_demands(PassContext *c, FuncState *s)
              axis++) {
             Sharding shared = without_axis(m, &s->op[op->id].out,
                                            op->type.rank, axis);
-            if (!sharding_equal(&shared, &s->op[op->id].out, op->type.rank))
+            if (!sharding_equal(&shared, &s->op[op->id].out, op->type.rank) &&
+                leaves_pending(s, &s->op[op->id], axis_atoms(m, axis)))
                 better |= try_shared(&t, op, &shared);
         }
     }

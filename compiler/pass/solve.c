@@ -19,6 +19,7 @@ static FuncState *new_state(PassContext *c, Func *f)
     s->func = f;
     s->op = arena_new(a, OpState, (size_t)f->ops.n);
     s->body = arena_new(a, FuncState *, (size_t)f->ops.n);
+    s->prices = arena_new(a, PriceEntry, NPRICE);
     s->result_demand = arena_new(a, Sharding, (size_t)f->results.n);
     for_each_op (op, f) {
         OpState *o = &s->op[op->id];

@@ -43,11 +43,21 @@ typedef struct OpState {
     double price, runner_price;
 } OpState;
 
+enum {
+    NPRICE = 8192,
+};
+
+typedef struct PriceEntry {
+    uint64_t question;
+    double price;
+} PriceEntry;
+
 typedef struct FuncState {
     Func *func;
     OpState *op; // by op id
     struct FuncState **body; // by op id: of a scan's function
     Sharding *result_demand; // of each result
+    PriceEntry *prices;      // remembered, by hash
 } FuncState;
 
 // Solves f; the shardings of its params stand in their ops. For a function
