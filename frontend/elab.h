@@ -80,6 +80,7 @@ typedef struct Formula {
     int rest;  // the first of the MAX_RANK labels `..` stands for; -1: none
     int nrest; // dimensions it stands for; -1: not known yet
     bool has_left;
+    const Expr *right;
     Labels summed; // by products inside others
 } Formula;
 
@@ -218,6 +219,8 @@ Labels label_rest(Elab *e);
 const char *label_name(const Elab *e, int label);
 bool label_bind(Elab *e, int label, int64_t size, const char *size_name,
                 const char *owner, Span at);
+// Binds a label to the size of a variable that it stands on further right.
+void label_seek(Elab *e, const Expr *x, int label);
 bool label_bind_rest(Elab *e, int n, const char *owner, Span at);
 
 // elab_align.c: values of different shapes meet.

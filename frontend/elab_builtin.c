@@ -254,6 +254,7 @@ static Value eval_position(Elab *e, const Expr *call, Keep keep)
     if (label < 0)
         return (Value){0};
     Label *l = &e->formula->label[label];
+    label_seek(e, e->formula->right, label);
     if (l->size == 0) {
         int64_t size;
         if (!scope_find(e, x->name) && !env_find(e, x->name))

@@ -143,11 +143,44 @@ Labels formula_labels(Elab *e, const Expr *x)
     return set;
 }
 
+static void seek_in_index(Elab *e, const Expr *x, int label)
+{
+    const Value *v =
+        x->base->kind == EXPR_NAME ? scope_find(e, x->base->name) : NULL;
+    int named = 0, dim = 0;
+    for (int i = 0; i < x->index.n; i++)
+        named += x->index.at[i].kind != INDEX_REST &&
+                 x->index.at[i].kind != INDEX_NONE;
+    for (int i = 0; v && v->kind == VALUE_TENSOR && i < x->index.n; i++) {
+        const Index *index = &x->index.at[i];
+        if (index->kind == INDEX_NAME && dim < v->rank && dim >= 0 &&
+            strcmp(index->name, e->formula->label[label].name) == 0)
+            label_bind(e, label, value_dim(v, dim), v->dim[dim].size,
+                       value_name(v), index->at);
+        dim += index->kind == INDEX_REST   ? v->rank - named
+               : index->kind == INDEX_NONE ? 0
+                                           : 1;
+    }
+}
+
+void label_seek(Elab *e, const Expr *x, int label)
+{
+    if (e->formula->label[label].size)
+        return;
+    if (x->kind == EXPR_INDEX)
+        seek_in_index(e, x, label);
+    if (x->kind == EXPR_REDUCE || x->kind == EXPR_UNARY)
+        label_seek(e, x->base, label);
+    for (int i = 0; i < x->args.n; i++)
+        label_seek(e, x->args.at[i], label);
+}
+
 // Registers the left side's indices, then those of the right side.
 void formula_begin(Elab *e, Formula *f, const Indexes *left, const Expr *x,
                    Labels *hard)
 {
-    *f = (Formula){.rest = -1, .nrest = -1, .has_left = left != NULL};
+    *f = (Formula){
+        .rest = -1, .nrest = -1, .has_left = left != NULL, .right = x};
     *hard = 0;
     e->formula = f;
     for (int i = 0; left && i < left->n; i++) {
