@@ -75,7 +75,7 @@ static void watch(Run *r, pid_t pid[], int n, FILE *message)
             continue;
         if (stopped_at == 0)
             stopped_at = rt_now();
-        killed = rt_now() > stopped_at + GRACE;
+        killed = rt_now() - stopped_at > (double)GRACE;
         for (int i = 0; i < n && killed; i++)
             if (pid[i])
                 kill(pid[i], SIGKILL);

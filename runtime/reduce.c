@@ -9,7 +9,7 @@
 
 enum {
     SOURCES = 4, // read in one pass
-    CHUNK = 512, // bf16 entries that are kept in f32 between passes
+    CHUNK = 512, // words whose sums are kept in f32 between passes
 };
 
 // max and min give NaN if either is one, as StableHLO has it.
@@ -28,83 +28,131 @@ INLINE int32_t combine_i32(RtCombine how, int32_t a, int32_t b)
     return (how == RT_MAX ? b > a : b < a) ? b : a;
 }
 
-INLINE float from_bf16(uint16_t x)
+// What a word of memory holds: a f32, or two bf16, of which one is meant. So
+// both types go through the same loops, without moves between lanes.
+typedef enum Part {
+    F32,
+    LOW_BF16,
+    HIGH_BF16,
+} Part;
+
+INLINE uint32_t word_at(const char *s, int64_t i)
 {
-    uint32_t bits = (uint32_t)x << 16;
+    uint32_t word;
+    memcpy(&word, s + i * 4, sizeof word);
+    return word;
+}
+
+INLINE float part_of(Part part, uint32_t word)
+{
+    if (part == LOW_BF16)
+        word <<= 16;
+    if (part == HIGH_BF16)
+        word &= 0xffff0000u;
     float f;
-    memcpy(&f, &bits, sizeof f);
+    memcpy(&f, &word, sizeof f);
     return f;
 }
 
-// To nearest even; a NaN stays one.
-INLINE uint16_t to_bf16(float f)
+// To nearest even; a NaN stays one. The result's low half is not meant.
+INLINE uint32_t round_bf16(float f)
 {
     uint32_t bits;
     memcpy(&bits, &f, sizeof bits);
-    uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
-    uint32_t nan = bits >> 16 | 0x40;
-    return (uint16_t)(f != f ? nan : rounded);
+    uint32_t rounded = bits + 0x7fff + (bits >> 16 & 1);
+    return f != f ? bits | 0x400000 : rounded;
 }
 
-// out = s[0] (how) ... (how) s[n - 1]; out may be s[0] itself.
-INLINE void pass_f32(RtCombine how, int n, const float *const s[], float *out,
-                     int64_t count)
+// sum = s[0] (how) ... (how) s[n - 1], after what is there if `more`.
+INLINE void one_pass(Part part, RtCombine how, bool more, int n,
+                     const char *const s[], int64_t offset, int64_t count,
+                     float *restrict sum)
 {
-    const float *a = s[0], *b = s[1], *c = s[2], *d = s[3];
-#pragma GCC ivdep
+    const char *a = s[0] + offset, *b = n > 1 ? s[1] + offset : a;
+    const char *c = n > 2 ? s[2] + offset : a, *d = n > 3 ? s[3] + offset : a;
     for (int64_t i = 0; i < count; i++) {
-        float v = a[i];
+        float v = part_of(part, word_at(a, i));
+        if (more)
+            v = combine_f32(how, sum[i], v);
         if (n > 1)
-            v = combine_f32(how, v, b[i]);
+            v = combine_f32(how, v, part_of(part, word_at(b, i)));
         if (n > 2)
-            v = combine_f32(how, v, c[i]);
+            v = combine_f32(how, v, part_of(part, word_at(c, i)));
         if (n > 3)
-            v = combine_f32(how, v, d[i]);
-        out[i] = v;
+            v = combine_f32(how, v, part_of(part, word_at(d, i)));
+        sum[i] = v;
     }
 }
 
+// For up to SOURCES.
+INLINE void pass(Part part, RtCombine how, bool more, int n,
+                 const char *const s[], int64_t offset, int64_t count,
+                 float *restrict sum)
+{
+    if (n == 4)
+        one_pass(part, how, more, 4, s, offset, count, sum);
+    else if (n == 3)
+        one_pass(part, how, more, 3, s, offset, count, sum);
+    else if (n == 2)
+        one_pass(part, how, more, 2, s, offset, count, sum);
+    else
+        one_pass(part, how, more, 1, s, offset, count, sum);
+}
+
+INLINE void add_all(Part part, RtCombine how, const char *const s[], int n,
+                    int64_t offset, int64_t count, float *restrict sum)
+{
+    int first = n < SOURCES ? n : SOURCES;
+    pass(part, how, false, first, s, offset, count, sum);
+    for (int k = first; k < n; k += SOURCES) {
+        int here = n - k < SOURCES ? n - k : SOURCES;
+        pass(part, how, true, here, s + k, offset, count, sum);
+    }
+}
+
+// By chunks, so that the sums stay in L1 between passes.
 INLINE void reduce_f32(RtCombine how, const char *const source[], int n,
                        int64_t offset, char *result, int64_t bytes)
 {
-    float *out = (void *)result;
-    int64_t count = bytes / 4;
-    int taken = 0;
-    while (taken < n) {
-        const float *s[SOURCES] = {out, out, out, out};
-        int here = taken > 0;
-        for (; here < SOURCES && taken < n; here++, taken++)
-            s[here] = (const void *)(source[taken] + offset);
-        if (here == 4)
-            pass_f32(how, 4, s, out, count);
-        else if (here == 3)
-            pass_f32(how, 3, s, out, count);
-        else if (here == 2)
-            pass_f32(how, 2, s, out, count);
-        else
-            pass_f32(how, 1, s, out, count);
+    for (int64_t at = 0; at < bytes; at += CHUNK * 4) {
+        int64_t count = bytes - at < CHUNK * 4 ? (bytes - at) / 4 : CHUNK;
+        float *sum = (void *)(result + at);
+        add_all(F32, how, source, n, offset + at, count, sum);
     }
+}
+
+// An entry that is no half of a word.
+INLINE void reduce_last(RtCombine how, const char *const source[], int n,
+                        int64_t offset, char *result)
+{
+    float sum = 0;
+    for (int k = 0; k < n; k++) {
+        uint32_t word = 0;
+        memcpy(&word, source[k] + offset, 2);
+        float f = part_of(LOW_BF16, word);
+        sum = k ? combine_f32(how, sum, f) : f;
+    }
+    uint16_t rounded = (uint16_t)(round_bf16(sum) >> 16);
+    memcpy(result, &rounded, 2);
 }
 
 INLINE void reduce_bf16(RtCombine how, const char *const source[], int n,
                         int64_t offset, char *result, int64_t bytes)
 {
-    uint16_t *out = (void *)result;
-    float sum[CHUNK];
-    int64_t count = bytes / 2;
-    for (int64_t at = 0; at < count; at += CHUNK) {
-        int64_t here = count - at < CHUNK ? count - at : CHUNK;
-        const uint16_t *first = (const void *)(source[0] + offset);
-        for (int64_t i = 0; i < here; i++)
-            sum[i] = from_bf16(first[at + i]);
-        for (int k = 1; k < n; k++) {
-            const uint16_t *s = (const void *)(source[k] + offset);
-            for (int64_t i = 0; i < here; i++)
-                sum[i] = combine_f32(how, sum[i], from_bf16(s[at + i]));
-        }
-        for (int64_t i = 0; i < here; i++)
-            out[at + i] = to_bf16(sum[i]);
+    float low[CHUNK], high[CHUNK];
+    uint32_t out[CHUNK];
+    int64_t words = bytes / 4 * 4;
+    for (int64_t at = 0; at < words; at += CHUNK * 4) {
+        int64_t count = words - at < CHUNK * 4 ? (words - at) / 4 : CHUNK;
+        add_all(LOW_BF16, how, source, n, offset + at, count, low);
+        add_all(HIGH_BF16, how, source, n, offset + at, count, high);
+        for (int64_t i = 0; i < count; i++)
+            out[i] =
+                round_bf16(low[i]) >> 16 | (round_bf16(high[i]) & 0xffff0000u);
+        memcpy(result + at, out, (size_t)count * 4);
     }
+    if (words < bytes)
+        reduce_last(how, source, n, offset + words, result + words);
 }
 
 INLINE void reduce_i32(RtCombine how, const char *const source[], int n,

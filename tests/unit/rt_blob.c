@@ -11,7 +11,10 @@
 static char folder[] = "/tmp/shardc-runtime-XXXXXX";
 char said[8192];
 
-#if defined(__SANITIZE_THREAD__)
+#if !defined(__has_feature)
+#define __has_feature(x) 0
+#endif
+#if defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
 const bool can_fork = false;
 #else
 const bool can_fork = true;
