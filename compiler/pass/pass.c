@@ -17,12 +17,23 @@ static const Pass *pass_find(const char *name, size_t len)
     return NULL;
 }
 
+bool passes_are_known(const char *list)
+{
+    for (size_t len; *list; list += len + (list[len] == ',')) {
+        len = strcspn(list, ",");
+        if (!pass_find(list, len))
+            return false;
+    }
+    return true;
+}
+
 // The text form must carry everything: print, parse, print, compare.
 static Module *round_trip(PassContext *c, const Module *m)
 {
-    Source source = {"<round trip>", module_string(c->arena, m)};
-    Module *read = module_parse(c->arena, &source, c->diag);
-    if (!read || strcmp(source.text, module_string(c->arena, read)) != 0) {
+    Source *source = arena_new(c->arena, Source, 1); // the ops point into it
+    *source = (Source){"<round trip>", module_string(c->arena, m)};
+    Module *read = module_parse(c->arena, source, c->diag);
+    if (!read || strcmp(source->text, module_string(c->arena, read)) != 0) {
         diag_error(c->diag, (Span){0},
                    "the module does not survive print and parse");
         return NULL;
