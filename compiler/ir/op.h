@@ -58,6 +58,7 @@ typedef struct OpInfo {
     int noperand;              // -1: any number
     AttrKey attrs[MAX_ATTRS];  // required, in printing order, ended by A_END
     Linear linear;
+    bool widens; // takes attribute dtype="f32": bf16 operands, f32 result
 
     // Sets op->type from operands and attributes; says what is wrong.
     // Types that are given, not inferred (param, constant, iota, broadcast,

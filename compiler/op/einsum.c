@@ -107,6 +107,7 @@ const OpInfo op_einsum = {
     .noperand = 2,
     .attrs = {A_spec, A_END},
     .linear = LINEAR_ANY,
+    .widens = true,
     .infer = infer_einsum,
     .rule = rule_einsum,
     .scalar = scalar_product,

@@ -18,6 +18,7 @@ typedef struct Options {
 typedef struct Search {
     const Mesh *mesh;
     const Rule *rule;
+    bool is_merged[MAX_FACTORS]; // with others in a dimension: cannot be padded
     Options option[MAX_FACTORS];
     Placement p;
     VisitFn *visit;
@@ -25,15 +26,27 @@ typedef struct Search {
     int left; // candidates still allowed
 } Search;
 
-static bool fits(const PassContext *c, const Mesh *m, const Rule *r, int f,
-                 const Split *s)
+static bool fits(const PassContext *c, const Search *x, int f, const Split *s)
 {
-    if (split_has_gap(s) && (r->kind[f] == FACTOR_POSITION ||
-                             r->kind[f] == FACTOR_LOOKUP))
+    FactorKind kind = x->rule->kind[f];
+    bool has_gap = split_has_gap(s);
+    if (has_gap && (kind == FACTOR_POSITION || kind == FACTOR_LOOKUP))
         return false;
-    if (r->size[f] % split_pieces(m, s) == 0)
+    if (x->rule->size[f] % split_pieces(x->mesh, s) == 0)
         return true;
-    return c->uneven_pad && !split_has_gap(s);
+    return c->uneven_pad && !has_gap && !x->is_merged[f];
+}
+
+static void find_merged(Search *x, const Op *op)
+{
+    for (int t = 0; t <= op->noperand; t++) {
+        int rank = t < op->noperand ? op->operand[t]->type.rank : op->type.rank;
+        for (int i = 0; i < rank; i++) {
+            const DimFactors *df = &x->rule->dim[t][i];
+            for (int k = 0; k < df->n; k++)
+                x->is_merged[df->factor[k]] |= df->n > 1;
+        }
+    }
 }
 
 static void add_option(const PassContext *c, Search *x, int f, const Split *s)
@@ -42,7 +55,7 @@ static void add_option(const PassContext *c, Search *x, int f, const Split *s)
     for (int i = 0; i < o->n; i++)
         if (split_equal(&o->split[i], s))
             return;
-    if (o->n < MAX_OPTIONS - 1 && fits(c, x->mesh, x->rule, f, s))
+    if (o->n < MAX_OPTIONS - 1 && fits(c, x, f, s))
         o->split[o->n++] = *s;
 }
 
@@ -114,6 +127,7 @@ void for_each_candidate(const PassContext *c, const FuncState *s, int id,
                 .visit = visit,
                 .user = user,
                 .left = MAX_CANDIDATES};
+    find_merged(&x, op);
     for (int t = 0; t < op->noperand; t++)
         add_tensor(c, &x, t, op->operand[t]->type.rank,
                    &s->op[op->operand[t]->id].out);

@@ -38,18 +38,20 @@ static void print_plan(const Mesh *m, const Type *t, const Sharding *from,
     }
 }
 
-static void print_move(const Mesh *m, const char *what, const Op *value,
+static void print_move(const FuncState *s, const char *what, const Op *value,
                        const Sharding *from, const Sharding *to, FILE *f)
 {
+    const Mesh *m = mesh_of(s);
+    Type t = pending_type(value, s->op[value->id].rule, from);
     if (sharding_equal(from, to, value->type.rank))
         return;
     fprintf(f, "    %s %s ", what,
             value->name ? value->name : op_info[value->code]->name);
-    type_print(m, &value->type, from, f);
+    type_print(m, &t, from, f);
     fputs(" -> ", f);
     type_print(m, &value->type, to, f);
     fputs(": ", f);
-    print_plan(m, &value->type, from, to, f);
+    print_plan(m, &t, from, to, f);
     fputc('\n', f);
 }
 
@@ -68,11 +70,11 @@ static char *describe(Arena *a, const FuncState *s, const Op *op,
     fputc('\n', f);
     for (int t = 0; t < op->noperand; t++) {
         Sharding want = placement_of(m, op, o->rule, t, p);
-        print_move(m, "operand", op->operand[t],
+        print_move(s, "operand", op->operand[t],
                    &s->op[op->operand[t]->id].out, &want, f);
     }
     for (int i = 0; i < o->uses.n; i++)
-        print_move(m, "result", op, &out,
+        print_move(s, "result", op, &out,
                    &s->op[o->uses.at[i].user].demand[o->uses.at[i].operand], f);
     fclose(f);
     char *copy = arena_strndup(a, text, len);
@@ -117,9 +119,10 @@ static double price_at(const FuncState *s, const Op *op, int factor,
                                &s->op[op->operand[t]->id].out, &want);
     }
     Sharding out = placement_of(m, op, &r, op->noperand, p);
+    Type type = pending_type(&sized, &r, &out);
     for (int i = 0; i < o->uses.n; i++)
         price += price_reshard(
-            m, &sized.type, &out,
+            m, &type, &out,
             &s->op[o->uses.at[i].user].demand[o->uses.at[i].operand]);
     return price;
 }

@@ -95,3 +95,16 @@ AtomSet placement_atoms(const Rule *r, const Placement *p)
         set |= split_atoms(&p->factor[f]);
     return set;
 }
+
+Type pending_type(const Op *op, const Rule *r, const Sharding *s)
+{
+    Type t = op->type;
+    bool is_wide = t.dtype == DT_bf16 && s->partial &&
+                   s->combiner == COMBINE_sum &&
+                   op_role(op) != ROLE_argument;
+    for (int f = 0; r && f < r->nfactor; f++)
+        is_wide &= r->kind[f] != FACTOR_LOOKUP;
+    if (is_wide)
+        t.dtype = DT_f32;
+    return t;
+}

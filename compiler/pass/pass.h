@@ -41,6 +41,9 @@ typedef struct PassOptions {
 #define PASS(name, summary) PassFn pass_##name;
 #include "pass/passes.def"
 
+// Whether all names of a comma-separated list are passes.
+bool passes_are_known(const char *list);
+
 // Runs the comma-separated passes, verifying after each. NULL on failure.
 Module *pass_run(PassContext *c, Module *m, const char *list,
                  const PassOptions *opt);

@@ -34,18 +34,19 @@ static uint64_t mix_sharding(uint64_t h, const Sharding *s, int rank)
 // price_reshard, remembered: the same few changes are asked for again and
 // again. A price is known by 64 bits of its question; should two questions
 // ever share them, a plan would be dearer, not wrong.
-static double reshard_cost(const FuncState *s, const Type *t,
+static double reshard_cost(const FuncState *s, const Op *value,
                            const Sharding *from, const Sharding *to)
 {
-    if (sharding_equal(from, to, t->rank))
+    if (sharding_equal(from, to, value->type.rank))
         return 0;
-    uint64_t h = mix(mix(0xcbf29ce484222325u, t->dtype), t->rank);
-    for (int i = 0; i < t->rank; i++)
-        h = mix(h, t->dim[i]);
-    h = mix_sharding(mix_sharding(h, from, t->rank), to, t->rank);
+    Type t = pending_type(value, s->op[value->id].rule, from);
+    uint64_t h = mix(mix(0xcbf29ce484222325u, t.dtype), t.rank);
+    for (int i = 0; i < t.rank; i++)
+        h = mix(h, t.dim[i]);
+    h = mix_sharding(mix_sharding(h, from, t.rank), to, t.rank);
     PriceEntry *e = &s->prices[(h ^ h >> 32) % NPRICE];
     if (e->question != h)
-        *e = (PriceEntry){h, price_reshard(mesh_of(s), t, from, to)};
+        *e = (PriceEntry){h, price_reshard(mesh_of(s), &t, from, to)};
     return e->price;
 }
 
@@ -80,7 +81,7 @@ static double price_operand(const FuncState *s, int id, const Op *value,
                            value->type.rank))
             return 0;
     }
-    return reshard_cost(s, &value->type, &v->out, want);
+    return reshard_cost(s, value, &v->out, want);
 }
 
 // What a user asks of a value: it can carry only pending sums that are there
@@ -116,7 +117,7 @@ static double price_users(const FuncState *s, const Op *op, const Sharding *out)
         if (!s->op[use.user].is_placed || is_repeated(s, v, i, op->type.rank))
             continue;
         Sharding want = demand_on(s, use, out);
-        price += reshard_cost(s, &op->type, out, &want);
+        price += reshard_cost(s, op, out, &want);
     }
     return price;
 }
@@ -147,7 +148,7 @@ static double price_result(const FuncState *s, const Op *op,
     Sharding end = *out;
     end.partial = 0;
     return price +
-           reshard_cost(s, &op->type, out, v->has_hint ? &v->hint : &end);
+           reshard_cost(s, op, out, v->has_hint ? &v->hint : &end);
 }
 
 double price_placement(const FuncState *s, int id, const Placement *p)

@@ -61,6 +61,19 @@ static const char *find_cause(const Rewrite *w, const Op *value,
                         stored, by, wanted);
 }
 
+static Op *convert_to(Rewrite *w, Op *value, DType dtype)
+{
+    if (value->type.dtype == dtype)
+        return value;
+    Op *op = func_add(w->out, OP_convert, 1, &value);
+    op->type = value->type;
+    op->type.dtype = dtype;
+    op->sharding = value->sharding;
+    op->at = value->at;
+    op->place = value->place;
+    return op;
+}
+
 // The new value for an old one with the sharding that a user demands.
 static Op *get_value(Rewrite *w, const Op *value, const Sharding *want,
                      const Op *user)
@@ -74,13 +87,15 @@ static Op *get_value(Rewrite *w, const Op *value, const Sharding *want,
             sharding_equal(&w->done.at[i].op->sharding, want, rank))
             return w->done.at[i].op;
     Op *op = func_add(w->out, OP_reshard, 1, &have);
-    op->type = value->type;
+    op->type = have->type;
     op->sharding = *want;
     op->at = user ? user->at : value->at;
     op->place = user ? user->place : value->place;
     op_set_str(w->out, op, A_op,
                user ? op_info[user->code]->name : "return");
     op_set_str(w->out, op, A_cause, find_cause(w, value, want, user));
+    if (!want->partial && op->type.dtype != value->type.dtype)
+        op = convert_to(w, op, value->type.dtype);
     vec_push(w->c->arena, &w->done, ((Resharded){value->id, op}));
     return op;
 }
@@ -98,8 +113,17 @@ static void rewrite_op(Rewrite *w, const Op *op)
     Op **operand = arena_new(w->c->arena, Op *, (size_t)op->noperand);
     for (int t = 0; t < op->noperand; t++)
         operand[t] = get_value(w, op->operand[t], &o->demand[t], op);
-    w->to[op->id] = func_copy_op(w->out, op, operand);
-    w->to[op->id]->sharding = o->out;
+    Type type = pending_type(op, o->rule, &o->out);
+    bool is_wide = type.dtype != op->type.dtype;
+    bool widens = is_wide && op_info[op->code]->widens;
+    for (int t = 0; t < op->noperand && is_wide && !widens; t++)
+        operand[t] = convert_to(w, operand[t], type.dtype);
+    Op *copy = func_copy_op(w->out, op, operand);
+    copy->sharding = o->out;
+    copy->type = type;
+    if (widens)
+        op_set_str(w->out, copy, A_dtype, dtype_name[type.dtype]);
+    w->to[op->id] = copy;
 }
 
 static void rewrite_func(PassContext *c, Module *m, const FuncState *s)
