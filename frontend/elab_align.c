@@ -74,7 +74,7 @@ Value constant_like(Elab *e, Span at, Value number, const Value *like)
 static bool expand(Elab *e, Span at, Value *v, const Value *to,
                    const int from[], const int64_t size[])
 {
-    int op_at[MAX_RANK], list[MAX_RANK], n = 0;
+    int op_at[MAX_RANK] = {0}, list[MAX_RANK], n = 0;
     int64_t dim[MAX_RANK];
     op_dims(v, op_at);
     for (int i = 0; i < to->rank; i++) {

@@ -55,7 +55,7 @@ static const struct {
     {"cumsum", 1, eval_cumsum}, {"index", 1, eval_position},
 };
 
-#define count(table) (sizeof table / sizeof *table)
+#define count(table) (sizeof(table) / sizeof *(table))
 
 bool is_builtin(const char *name)
 {

@@ -137,7 +137,7 @@ static Op *transpose(Elab *e, Span at, Op *x, const int64_t dims[])
 Op *emit_arrange(Elab *e, Span at, Op *x, int rank, const int from[],
                  const int64_t dim[])
 {
-    int64_t order[MAX_RANK], place[MAX_RANK];
+    int64_t order[MAX_RANK] = {0}, place[MAX_RANK];
     int n = 0;
     for (int i = 0; x && i < rank; i++) {
         if (from[i] >= 0) {

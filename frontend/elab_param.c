@@ -4,11 +4,13 @@
 
 #include "frontend/elab.h"
 
-static const struct {
+typedef struct Init {
     const char *name;
     int narg;
     const char *named; // the argument may be given by this name
-} inits[] = {
+} Init;
+
+static const Init inits[] = {
     {"zeros", 0, NULL},
     {"ones", 0, NULL},
     {"constant", 1, NULL},
@@ -16,38 +18,50 @@ static const struct {
     {"truncated_normal", 1, "fan_in"},
 };
 
-// The first values are not used yet; they are checked all the same.
-static void check_init(Elab *e, const Expr *x)
+static const Init *find_init(Elab *e, const Expr *x, const char *name)
 {
-    const char *name = x->kind == EXPR_CALL ? x->base->name : x->name;
     Words words = {0};
-    int n = x->kind == EXPR_CALL ? x->args.n + x->fields.n : 0;
     for (size_t i = 0; i < sizeof inits / sizeof *inits; i++) {
+        if (name && strcmp(inits[i].name, name) == 0)
+            return &inits[i];
         vec_push(e->arena, &words, inits[i].name);
-        if (!name || strcmp(inits[i].name, name) != 0)
-            continue;
-        if (n != inits[i].narg) {
-            elab_fail(e, x->at, "%s wants %d argument%s, has %d", name,
-                      inits[i].narg, inits[i].narg == 1 ? "" : "s", n);
-            return;
-        }
-        const Field *field = n && x->fields.n ? &x->fields.at[0] : NULL;
-        if (field &&
-            (!inits[i].named || strcmp(field->name.s, inits[i].named) != 0)) {
-            elab_fail(e, field->name.at, "%s has no argument `%s`", name,
-                      field->name.s);
-            return;
-        }
-        const Expr *arg = field ? field->value : n ? x->args.at[0] : NULL;
-        Value v = arg ? eval_scalar(e, arg) : value_number(0);
-        if (v.kind != VALUE_NUMBER && v.kind != VALUE_BAD)
-            elab_fail(e, arg->at, "%s wants a number, has %s", name,
-                      kind_text(&v));
-        return;
     }
     elab_fail(e, x->at, "no way to make first values is called `%s`%s",
               name ? name : expr_text(e, x),
               name ? suggest(e->arena, name, &words) : "");
+    return NULL;
+}
+
+static void check_number(Elab *e, const Expr *x, const char *name)
+{
+    Value v = eval_scalar(e, x);
+    if (v.kind != VALUE_NUMBER && v.kind != VALUE_BAD)
+        elab_fail(e, x->at, "%s wants a number, has %s", name, kind_text(&v));
+}
+
+// The first values are not used yet; they are checked all the same.
+static void check_init(Elab *e, const Expr *x)
+{
+    bool is_call = x->kind == EXPR_CALL;
+    const Init *init = find_init(e, x, is_call ? x->base->name : x->name);
+    int n = is_call ? x->args.n + x->fields.n : 0;
+    if (!init)
+        return;
+    if (n != init->narg) {
+        elab_fail(e, x->at, "%s wants %d argument%s, has %d", init->name,
+                  init->narg, init->narg == 1 ? "" : "s", n);
+        return;
+    }
+    for (int i = 0; is_call && i < x->args.n; i++)
+        check_number(e, x->args.at[i], init->name);
+    for (int i = 0; is_call && i < x->fields.n; i++) {
+        const Field *f = &x->fields.at[i];
+        if (!init->named || strcmp(init->named, f->name.s) != 0)
+            elab_fail(e, f->name.at, "%s has no argument `%s`", init->name,
+                      f->name.s);
+        else
+            check_number(e, f->value, init->name);
+    }
 }
 
 static bool is_taken(Elab *e, const char *path, Span at)
