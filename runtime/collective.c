@@ -161,8 +161,8 @@ static void reduce_lines(const Exchange *x, const Block *b, const Unit *u)
     for (int64_t r = 0; r < b->rows; r++) {
         int64_t at = b->result + r * x->result_row;
         char *first = u->result[0] + at;
-        rt_reduce(x->c->dtype, x->c->combine, u->source, u->nsource,
-                  b->source + r * x->source_row, first, b->run);
+        RtSources s = {u->source, u->nsource, b->source + r * x->source_row};
+        rt_reduce(x->c->dtype, x->c->combine, s, first, b->run);
         for (int k = 1; k < u->nresult; k++)
             memcpy(u->result[k] + at, first, (size_t)b->run);
     }
@@ -182,62 +182,73 @@ static void transfer(const Exchange *x, const Unit *u, int64_t from, int64_t to)
     }
 }
 
-// Members of the group of `device`, in order.
-static void set_members(const RtProgram *p, const Exchange *x, int64_t device,
-                        const Share *s)
+static bool is_permute(const Exchange *x)
 {
-    bool permute = x->c->kind == RT_COLLECTIVE_PERMUTE;
+    return x->c->kind == RT_COLLECTIVE_PERMUTE;
+}
+
+// Transfers to one reader.
+static int64_t sources_of(const Exchange *x)
+{
+    return is_permute(x) || x->from_all ? 1 : x->n;
+}
+
+// Members of the group of `device`, in order.
+static void set_members(const Execution *e, int64_t device)
+{
+    const Exchange *x = e->exchange;
     for (int64_t k = 0; k < x->n; k++)
-        s->member[k] = permute ? k : rt_peer(p, &x->c->group, device, k);
+        e->share.member[k] =
+            is_permute(x) ? k : rt_peer(e->program, &x->c->group, device, k);
 }
 
 // The transfer from member j to member k; all of them where x says so.
-static Unit make_unit(const RtProgram *p, const Exchange *x, const RtMemory *m,
-                      const Share *s, int64_t k, int64_t j, int64_t iter)
+static Unit make_unit(const Execution *e, int64_t k, int64_t j)
 {
+    const Exchange *x = e->exchange;
     const RtCollective *c = x->c;
-    if (c->kind == RT_COLLECTIVE_PERMUTE)
-        j = rt_peer(p, &c->group, k, rt_piece(p, &c->to, k));
+    const Share *s = &e->share;
+    if (is_permute(x))
+        j = rt_peer(e->program, &c->group, k, rt_piece(e->program, &c->to, k));
     bool to_all = x->to_all && s->device < 0;
     Unit u = {s->source, x->from_all ? (int)x->n : 1, s->result,
               to_all ? (int)x->n : 1};
-    int64_t part = k * x->source_step, put = j * x->result_step;
-    for (int i = 0; i < u.nsource; i++)
-        u.source[i] = part + rt_address(m, &c->source,
-                                        s->member[x->from_all ? i : j], iter);
-    for (int i = 0; i < u.nresult; i++)
-        u.result[i] =
-            put + rt_address(m, &c->result, s->member[to_all ? i : k], iter);
+    for (int i = 0; i < u.nsource; i++) {
+        int64_t device = s->member[x->from_all ? i : j];
+        u.source[i] = rt_address(e->memory, &c->source, device, e->iter) +
+                      k * x->source_step;
+    }
+    for (int i = 0; i < u.nresult; i++) {
+        int64_t device = s->member[to_all ? i : k];
+        u.result[i] = rt_address(e->memory, &c->result, device, e->iter) +
+                      j * x->result_step;
+    }
     return u;
 }
 
 // All that one device reads.
-static void run_reader(const RtProgram *p, const Exchange *x, const RtMemory *m,
-                       const Share *s, int64_t iter)
+static void run_reader(const Execution *e, int64_t device)
 {
-    int64_t bytes = x->outer * x->rows * x->run;
-    bool permute = x->c->kind == RT_COLLECTIVE_PERMUTE;
-    int64_t k = permute ? s->device : rt_piece(p, &x->c->group, s->device);
-    int64_t nunit = permute || x->from_all ? 1 : x->n;
-    set_members(p, x, s->device, s);
-    for (int64_t j = 0; j < nunit; j++) {
-        Unit u = make_unit(p, x, m, s, k, j, iter);
-        transfer(x, &u, 0, bytes);
+    const Exchange *x = e->exchange;
+    int64_t k =
+        is_permute(x) ? device : rt_piece(e->program, &x->c->group, device);
+    set_members(e, device);
+    for (int64_t j = 0; j < sources_of(x); j++) {
+        Unit u = make_unit(e, k, j);
+        transfer(x, &u, 0, x->outer * x->rows * x->run);
     }
 }
 
 // The part from .. to of one group's units, laid end to end: readers major.
-static void run_group(const RtProgram *p, const Exchange *x, const RtMemory *m,
-                      const Share *s, int64_t iter, int64_t from, int64_t to)
+static void run_group(const Execution *e, int64_t from, int64_t to)
 {
+    const Exchange *x = e->exchange;
     int64_t bytes = x->outer * x->rows * x->run;
-    bool permute = x->c->kind == RT_COLLECTIVE_PERMUTE;
-    int64_t nsource = permute || x->from_all ? 1 : x->n;
     while (from < to) {
         int64_t unit = from / bytes;
         int64_t start = unit * bytes;
         int64_t end = min(to, start + bytes);
-        Unit u = make_unit(p, x, m, s, unit / nsource, unit % nsource, iter);
+        Unit u = make_unit(e, unit / sources_of(x), unit % sources_of(x));
         transfer(x, &u, from - start, end - start);
         from = end;
     }
@@ -248,30 +259,34 @@ static int64_t cut(int64_t all, int64_t i, int64_t n)
     return i == n ? all : (all / n * i + all % n * i / n) / ALIGN * ALIGN;
 }
 
-void exchange_run(const RtProgram *p, const Exchange *x, const RtMemory *m,
-                  const Share *s, int64_t iter)
+// A worker's share of all groups, laid end to end.
+static void run_share(const Execution *e)
 {
-    if (x->outer * x->rows * x->run == 0)
-        return;
-    if (s->device >= 0) {
-        run_reader(p, x, m, s, iter);
-        return;
-    }
-    bool permute = x->c->kind == RT_COLLECTIVE_PERMUTE;
+    const Exchange *x = e->exchange;
+    const RtProgram *p = e->program;
     int64_t readers = x->to_all ? 1 : x->n;
-    int64_t sources = permute || x->from_all ? 1 : x->n;
-    int64_t group = readers * sources * x->outer * x->rows * x->run;
+    int64_t group = readers * sources_of(x) * x->outer * x->rows * x->run;
     int64_t all = p->ndevice / x->n * group;
-    int64_t from = cut(all, s->worker, s->nworker);
-    int64_t to = cut(all, s->worker + 1, s->nworker);
+    int64_t from = cut(all, e->share.worker, e->share.nworker);
+    int64_t to = cut(all, e->share.worker + 1, e->share.nworker);
     for (int64_t d = 0, at = 0; d < p->ndevice && at < to; d++) {
-        if (!permute && rt_piece(p, &x->c->group, d) != 0)
+        if (!is_permute(x) && rt_piece(p, &x->c->group, d) != 0)
             continue; // in the group of an earlier device
         if (at + group > from) {
-            set_members(p, x, d, s);
-            run_group(p, x, m, s, iter, from > at ? from - at : 0,
-                      min(to - at, group));
+            set_members(e, d);
+            run_group(e, from > at ? from - at : 0, min(to - at, group));
         }
         at += group;
     }
+}
+
+void exchange_run(const Execution *e)
+{
+    const Exchange *x = e->exchange;
+    if (x->outer * x->rows * x->run == 0)
+        return;
+    if (e->share.device >= 0)
+        run_reader(e, e->share.device);
+    else
+        run_share(e);
 }

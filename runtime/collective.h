@@ -33,11 +33,19 @@ typedef struct Share {
     int worker;
     int nworker;
     int64_t device;
-    int64_t *member;     // scratch of ndevice each
-    const char **source; //
-    char **result;       //
+    int64_t *member; // scratch, this and the next two: ndevice each
+    const char **source;
+    char **result;
 } Share;
 
+// One worker's part in one execution.
+typedef struct Execution {
+    const RtProgram *program;
+    const Exchange *exchange;
+    const RtMemory *memory;
+    Share share;
+    int64_t iter;
+} Execution;
+
 Exchange exchange_of(const RtProgram *p, const RtCollective *c);
-void exchange_run(const RtProgram *p, const Exchange *x, const RtMemory *m,
-                  const Share *s, int64_t iter);
+void exchange_run(const Execution *e);

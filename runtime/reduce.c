@@ -8,8 +8,9 @@
 #define INLINE static inline __attribute__((always_inline))
 
 enum {
-    SOURCES = 4, // read in one pass
-    CHUNK = 512, // words whose sums are kept in f32 between passes
+    SOURCES = 4,        // read in one pass
+    CHUNK_BYTES = 2048, // whose sums are kept in L1 between passes
+    CHUNK = CHUNK_BYTES / 4,
 };
 
 // max and min give NaN if either is one, as StableHLO has it.
@@ -64,12 +65,12 @@ INLINE uint32_t round_bf16(float f)
 }
 
 // sum = s[0] (how) ... (how) s[n - 1], after what is there if `more`.
-INLINE void one_pass(Part part, RtCombine how, bool more, int n,
-                     const char *const s[], int64_t offset, int64_t count,
-                     float *restrict sum)
+INLINE void one_pass(Part part, RtCombine how, bool more, int n, RtSources s,
+                     int64_t count, float *restrict sum)
 {
-    const char *a = s[0] + offset, *b = n > 1 ? s[1] + offset : a;
-    const char *c = n > 2 ? s[2] + offset : a, *d = n > 3 ? s[3] + offset : a;
+    const char *a = s.at[0] + s.offset, *b = n > 1 ? s.at[1] + s.offset : a;
+    const char *c = n > 2 ? s.at[2] + s.offset : a;
+    const char *d = n > 3 ? s.at[3] + s.offset : a;
     for (int64_t i = 0; i < count; i++) {
         float v = part_of(part, word_at(a, i));
         if (more)
@@ -85,50 +86,54 @@ INLINE void one_pass(Part part, RtCombine how, bool more, int n,
 }
 
 // For up to SOURCES.
-INLINE void pass(Part part, RtCombine how, bool more, int n,
-                 const char *const s[], int64_t offset, int64_t count,
-                 float *restrict sum)
+INLINE void pass(Part part, RtCombine how, bool more, RtSources s,
+                 int64_t count, float *restrict sum)
 {
-    if (n == 4)
-        one_pass(part, how, more, 4, s, offset, count, sum);
-    else if (n == 3)
-        one_pass(part, how, more, 3, s, offset, count, sum);
-    else if (n == 2)
-        one_pass(part, how, more, 2, s, offset, count, sum);
+    if (s.n == 4)
+        one_pass(part, how, more, 4, s, count, sum);
+    else if (s.n == 3)
+        one_pass(part, how, more, 3, s, count, sum);
+    else if (s.n == 2)
+        one_pass(part, how, more, 2, s, count, sum);
     else
-        one_pass(part, how, more, 1, s, offset, count, sum);
+        one_pass(part, how, more, 1, s, count, sum);
 }
 
-INLINE void add_all(Part part, RtCombine how, const char *const s[], int n,
-                    int64_t offset, int64_t count, float *restrict sum)
+// sum = all of them, in order.
+INLINE void add_all(Part part, RtCombine how, RtSources s, int64_t count,
+                    float *restrict sum)
 {
-    int first = n < SOURCES ? n : SOURCES;
-    pass(part, how, false, first, s, offset, count, sum);
-    for (int k = first; k < n; k += SOURCES) {
-        int here = n - k < SOURCES ? n - k : SOURCES;
-        pass(part, how, true, here, s + k, offset, count, sum);
+    int left = s.n;
+    s.n = left < SOURCES ? left : SOURCES;
+    pass(part, how, false, s, count, sum);
+    while ((left -= s.n) > 0) {
+        s.at += s.n;
+        s.n = left < SOURCES ? left : SOURCES;
+        pass(part, how, true, s, count, sum);
     }
 }
 
-// By chunks, so that the sums stay in L1 between passes.
-INLINE void reduce_f32(RtCombine how, const char *const source[], int n,
-                       int64_t offset, char *result, int64_t bytes)
+INLINE int64_t chunk_at(int64_t at, int64_t bytes)
 {
-    for (int64_t at = 0; at < bytes; at += CHUNK * 4) {
-        int64_t count = bytes - at < CHUNK * 4 ? (bytes - at) / 4 : CHUNK;
+    return bytes - at < CHUNK_BYTES ? bytes - at : CHUNK_BYTES;
+}
+
+INLINE void reduce_f32(RtCombine how, RtSources s, char *result, int64_t bytes)
+{
+    for (int64_t at = 0; at < bytes; at += CHUNK_BYTES) {
         float *sum = (void *)(result + at);
-        add_all(F32, how, source, n, offset + at, count, sum);
+        add_all(F32, how, s, chunk_at(at, bytes) / 4, sum);
+        s.offset += CHUNK_BYTES;
     }
 }
 
 // An entry that is no half of a word.
-INLINE void reduce_last(RtCombine how, const char *const source[], int n,
-                        int64_t offset, char *result)
+INLINE void reduce_last(RtCombine how, RtSources s, char *result)
 {
     float sum = 0;
-    for (int k = 0; k < n; k++) {
+    for (int k = 0; k < s.n; k++) {
         uint32_t word = 0;
-        memcpy(&word, source[k] + offset, 2);
+        memcpy(&word, s.at[k] + s.offset, 2);
         float f = part_of(LOW_BF16, word);
         sum = k ? combine_f32(how, sum, f) : f;
     }
@@ -136,79 +141,79 @@ INLINE void reduce_last(RtCombine how, const char *const source[], int n,
     memcpy(result, &rounded, 2);
 }
 
-INLINE void reduce_bf16(RtCombine how, const char *const source[], int n,
-                        int64_t offset, char *result, int64_t bytes)
+INLINE void reduce_bf16(RtCombine how, RtSources s, char *result, int64_t bytes)
 {
     float low[CHUNK], high[CHUNK];
     uint32_t out[CHUNK];
     int64_t words = bytes / 4 * 4;
-    for (int64_t at = 0; at < words; at += CHUNK * 4) {
-        int64_t count = words - at < CHUNK * 4 ? (words - at) / 4 : CHUNK;
-        add_all(LOW_BF16, how, source, n, offset + at, count, low);
-        add_all(HIGH_BF16, how, source, n, offset + at, count, high);
+    RtSources last = s;
+    last.offset += words;
+    for (int64_t at = 0; at < words; at += CHUNK_BYTES) {
+        int64_t count = chunk_at(at, words) / 4;
+        add_all(LOW_BF16, how, s, count, low);
+        add_all(HIGH_BF16, how, s, count, high);
         for (int64_t i = 0; i < count; i++)
             out[i] =
                 round_bf16(low[i]) >> 16 | (round_bf16(high[i]) & 0xffff0000u);
         memcpy(result + at, out, (size_t)count * 4);
+        s.offset += CHUNK_BYTES;
     }
     if (words < bytes)
-        reduce_last(how, source, n, offset + words, result + words);
+        reduce_last(how, last, result + words);
 }
 
-INLINE void reduce_i32(RtCombine how, const char *const source[], int n,
-                       int64_t offset, char *result, int64_t bytes)
+INLINE void reduce_i32(RtCombine how, RtSources s, char *result, int64_t bytes)
 {
     int32_t *out = (void *)result;
-    memcpy(out, source[0] + offset, (size_t)bytes);
-    for (int k = 1; k < n; k++) {
-        const int32_t *s = (const void *)(source[k] + offset);
+    memcpy(out, s.at[0] + s.offset, (size_t)bytes);
+    for (int k = 1; k < s.n; k++) {
+        const int32_t *from = (const void *)(s.at[k] + s.offset);
         for (int64_t i = 0; i < bytes / 4; i++)
-            out[i] = combine_i32(how, out[i], s[i]);
+            out[i] = combine_i32(how, out[i], from[i]);
     }
 }
 
 // A sum of truth values is true if one of them is; so is their largest.
-INLINE void reduce_bool(RtCombine how, const char *const source[], int n,
-                        int64_t offset, char *result, int64_t bytes)
+INLINE void reduce_bool(RtCombine how, RtSources s, char *out, int64_t bytes)
 {
-    memcpy(result, source[0] + offset, (size_t)bytes);
-    for (int k = 1; k < n; k++) {
-        const char *s = source[k] + offset;
+    memcpy(out, s.at[0] + s.offset, (size_t)bytes);
+    for (int k = 1; k < s.n; k++) {
+        const char *from = s.at[k] + s.offset;
         for (int64_t i = 0; i < bytes; i++)
-            result[i] = how == RT_MIN ? result[i] & s[i] : result[i] | s[i];
+            out[i] = how == RT_MIN ? out[i] & from[i] : out[i] | from[i];
     }
 }
 
-INLINE void reduce_how(RtDType dtype, RtCombine how, const char *const source[],
-                       int n, int64_t offset, char *result, int64_t bytes)
+INLINE void reduce_how(RtDType dtype, RtCombine how, RtSources s, char *result,
+                       int64_t bytes)
 {
     if (dtype == RT_f32)
-        reduce_f32(how, source, n, offset, result, bytes);
+        reduce_f32(how, s, result, bytes);
     else if (dtype == RT_bf16)
-        reduce_bf16(how, source, n, offset, result, bytes);
+        reduce_bf16(how, s, result, bytes);
     else if (dtype == RT_i32)
-        reduce_i32(how, source, n, offset, result, bytes);
+        reduce_i32(how, s, result, bytes);
     else
-        reduce_bool(how, source, n, offset, result, bytes);
+        reduce_bool(how, s, result, bytes);
 }
 
-INLINE void reduce(RtDType dtype, RtCombine how, const char *const source[],
-                   int n, int64_t offset, char *result, int64_t bytes)
+INLINE void reduce(RtDType dtype, RtCombine how, RtSources s, char *result,
+                   int64_t bytes)
 {
     if (how == RT_SUM)
-        reduce_how(dtype, RT_SUM, source, n, offset, result, bytes);
+        reduce_how(dtype, RT_SUM, s, result, bytes);
     else if (how == RT_MAX)
-        reduce_how(dtype, RT_MAX, source, n, offset, result, bytes);
+        reduce_how(dtype, RT_MAX, s, result, bytes);
     else
-        reduce_how(dtype, RT_MIN, source, n, offset, result, bytes);
+        reduce_how(dtype, RT_MIN, s, result, bytes);
 }
 
 #if defined(__x86_64__)
 __attribute__((target("avx2"))) static void
-reduce_avx2(RtDType dtype, RtCombine how, const char *const source[], int n,
-            int64_t offset, char *result, int64_t bytes)
+reduce_avx2(RtDType dtype, RtCombine how, RtSources s, char *result,
+            int64_t bytes)
 {
-    reduce(dtype, how, source, n, offset, result, bytes);
+    reduce(dtype, how, s, result, bytes);
 }
 
 static bool has_avx2(void)
@@ -224,11 +229,11 @@ static bool has_avx2(void)
 #define reduce_avx2 reduce
 #endif
 
-void rt_reduce(RtDType dtype, RtCombine how, const char *const source[], int n,
-               int64_t offset, char *result, int64_t bytes)
+void rt_reduce(RtDType dtype, RtCombine how, RtSources s, char *result,
+               int64_t bytes)
 {
     if (has_avx2())
-        reduce_avx2(dtype, how, source, n, offset, result, bytes);
+        reduce_avx2(dtype, how, s, result, bytes);
     else
-        reduce(dtype, how, source, n, offset, result, bytes);
+        reduce(dtype, how, s, result, bytes);
 }

@@ -59,7 +59,11 @@ static bool run_collective(Worker *w, int step, int64_t iter)
     if (!w->synced && !sync_workers(w))
         return false;
     flight_collective(w->flight, step, FLIGHT_MOVING);
-    exchange_run(r->program, &r->exchange[index], &r->memory, &w->share, iter);
+    exchange_run(&(Execution){.program = r->program,
+                              .exchange = &r->exchange[index],
+                              .memory = &r->memory,
+                              .share = w->share,
+                              .iter = iter});
     if (w->counts)
         r->control->count[index]++;
     flight_collective(w->flight, step, FLIGHT_AFTER);

@@ -94,10 +94,11 @@ static double time_collective(Worker *w)
                    .member = member,
                    .source = source,
                    .result = result};
+    Execution e = {&b->program, &b->exchange, &b->memory, share, 0};
     barrier_wait(&b->barrier);
     double start = rt_now();
     for (int i = 0; i < b->rounds; i++) {
-        exchange_run(&b->program, &b->exchange, &b->memory, &share, 0);
+        exchange_run(&e);
         barrier_wait(&b->barrier);
     }
     return (rt_now() - start) / b->rounds;

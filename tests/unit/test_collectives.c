@@ -228,11 +228,11 @@ static void run(Case *t)
         memset(rt_address(&t->memory, &t->c->result, d, 0), 0x5a, SEGMENT / 2);
     for (int w = 0; w < t->nworker; w++) {
         s.worker = w;
-        exchange_run(p, &x, &t->memory, &s, 0);
+        exchange_run(&(Execution){p, &x, &t->memory, s, 0});
     }
     for (int64_t d = 0; d < p->ndevice && !t->nworker; d++) {
         s.device = d;
-        exchange_run(p, &x, &t->memory, &s, 0);
+        exchange_run(&(Execution){p, &x, &t->memory, s, 0});
     }
     for (int d = 0; d < p->ndevice; d++)
         check_device(t, d);
