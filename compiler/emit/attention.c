@@ -323,15 +323,39 @@ static void store_rows(const Attention *a)
     loop_end(g, &l, NULL);
 }
 
+// The place after the last query of the block.
+static LLVMValueRef end_of_queries(const Attention *a)
+{
+    const Gen *g = a->g;
+    return gen_add(g, gen_add(g, a->c->access[FIRST], a->q0), a->nq);
+}
+
+// A block of keys ends with the last one that a query of the block may see, in
+// whole tiles.
+static LLVMValueRef key_count(const Attention *a)
+{
+    const Gen *g = a->g;
+    LLVMValueRef n =
+        gen_min(g, gen_sub(g, gen_i64(g, a->t), a->t0), gen_i64(g, KEY_BLOCK));
+    if (!a->is_causal)
+        return n;
+    int64_t width = gen_tile_columns(g);
+    LLVMValueRef seen = gen_sub(g, end_of_queries(a), a->t0);
+    LLVMValueRef some =
+        LLVMBuildICmp(g->b, LLVMIntSGT, seen, gen_i64(g, 0), "");
+    seen = gen_add(g, seen, gen_i64(g, width - 1));
+    seen = LLVMBuildAnd(g->b, seen, gen_i64(g, -width), "");
+    return LLVMBuildSelect(g->b, some, gen_min(g, n, seen), n, "");
+}
+
 // Whether a block of keys matters to the block of queries.
 static LLVMValueRef is_needed(const Attention *a)
 {
     const Gen *g = a->g;
     if (!a->is_causal)
         return LLVMConstInt(g->i1, 1, false);
-    LLVMValueRef end =
-        gen_add(g, gen_add(g, a->c->access[FIRST], a->q0), a->nq);
-    LLVMValueRef before = LLVMBuildICmp(g->b, LLVMIntSLT, a->t0, end, "");
+    LLVMValueRef before =
+        LLVMBuildICmp(g->b, LLVMIntSLT, a->t0, end_of_queries(a), "");
     LLVMValueRef lowest = gen_load(g, g->f32, a->lowest, 4);
     LLVMValueRef blind =
         LLVMBuildFCmp(g->b, LLVMRealOLE, lowest, gen_float(g, MASKED, 1), "");
@@ -348,13 +372,14 @@ static void attend_block(Attention *a)
     start_rows(a);
     loop_count(g, &l, 0, a->t, KEY_BLOCK);
     a->t0 = l.i;
-    a->nt =
-        gen_min(g, gen_sub(g, gen_i64(g, a->t), l.i), gen_i64(g, KEY_BLOCK));
-    branch_if(g, &b, is_needed(a));
+    a->nt = key_count(a);
+    LLVMValueRef needed = is_needed(a);
+    branch_if(g, &b, needed);
     multiply_keys(a);
     softmax_block(a);
     multiply_values(a);
     branch_end(g, &b);
+    l.step = LLVMBuildSelect(g->b, needed, a->nt, gen_i64(g, a->t), "");
     loop_end(g, &l, NULL);
     store_rows(a);
 }

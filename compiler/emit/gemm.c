@@ -5,8 +5,9 @@
 //       for rows ic by MC     pack A[ic, pc]
 //         for tiles jr, ir of the block    C[ir, jr] (+)= panel product
 //
-// With an end, sums lie tile by tile in scratch until the last k is in, then
-// the end turns each tile into what is stored.
+// Sums that are not wanted as they are lie tile by tile in scratch until the
+// last k is in; then the end turns each tile into what is stored. To keep them
+// in the cache, columns and rows are taken in smaller blocks then.
 #include "emit/gemm.h"
 
 #include <stdio.h>
@@ -17,7 +18,7 @@ typedef struct Gemm {
     LLVMValueRef param[GEMM_NPARAM];
     const LLVMValueRef *extra;
     LLVMValueRef a_panels, b_panels, sums, tile; // scratch
-    LLVMValueRef jc, nc, pc, kc, ic, mc;         // the block
+    LLVMValueRef jc, nc, im, pc, kc, ic, mc;     // the block
 } Gemm;
 
 static LLVMValueRef round_up_by(const Gen *g, LLVMValueRef n, int64_t unit)
@@ -27,13 +28,18 @@ static LLVMValueRef round_up_by(const Gen *g, LLVMValueRef n, int64_t unit)
     return gen_scale(g, up, unit);
 }
 
+static int64_t block_columns(const Gemm *m)
+{
+    return m->kind->sums == SUMS_WAIT ? GEMM_WAIT_N : GEMM_NC;
+}
+
 // The layout that gemm_scratch makes room for.
 static void place_scratch(const Gen *g, Gemm *m)
 {
     LLVMValueRef *p = m->param;
     LLVMValueRef kc = gen_min(g, p[GEMM_k], gen_i64(g, GEMM_KC));
     LLVMValueRef rows = gen_min(g, p[GEMM_m], gen_i64(g, GEMM_MC));
-    LLVMValueRef columns = gen_min(g, p[GEMM_n], gen_i64(g, GEMM_NC));
+    LLVMValueRef columns = gen_min(g, p[GEMM_n], gen_i64(g, block_columns(m)));
     rows = round_up_by(g, rows, g->rows);
     columns = round_up_by(g, columns, gen_tile_columns(g));
     LLVMValueRef a_bytes =
@@ -120,25 +126,39 @@ static LLVMValueRef sums_of_tile(const Gen *g, const Gemm *m, const Tile *t)
 {
     int64_t width = gen_tile_columns(g);
     LLVMValueRef row_of_tiles =
-        gen_mul(g, t->row, round_up_by(g, m->nc, width));
+        gen_mul(g, gen_sub(g, t->row, m->im), round_up_by(g, m->nc, width));
     LLVMValueRef before = gen_scale(g, gen_sub(g, t->column, m->jc), g->rows);
     return gen_address(g, m->sums,
                        gen_scale(g, gen_add(g, row_of_tiles, before), 4));
 }
 
+// Whether the block is the last one along k.
+static LLVMValueRef is_last_block(const Gen *g, const Gemm *m)
+{
+    LLVMValueRef end = gen_add(g, m->pc, m->kc);
+    LLVMValueRef done =
+        LLVMBuildICmp(g->b, LLVMIntEQ, end, m->param[GEMM_k], "");
+    LLVMValueRef last =
+        LLVMBuildICmp(g->b, LLVMIntNE, m->param[GEMM_last], gen_i64(g, 0), "");
+    return LLVMBuildAnd(g->b, done, last, "");
+}
+
 static void multiply_to_end(Gen *g, const Gemm *m, LLVMValueRef a,
                             LLVMValueRef b, Tile *t)
 {
-    t->sums = sums_of_tile(g, m, t);
-    call_tile(g, m, a, b, t->sums, gen_i64(g, 4 * gen_tile_columns(g)),
-              must_add(g, m));
-    LLVMValueRef done = LLVMBuildICmp(g->b, LLVMIntEQ, gen_add(g, m->pc, m->kc),
-                                      m->param[GEMM_k], "");
-    LLVMValueRef is_last =
-        LLVMBuildICmp(g->b, LLVMIntNE, m->param[GEMM_last], gen_i64(g, 0), "");
     Branch last;
-    branch_if(g, &last, LLVMBuildAnd(g->b, done, is_last, ""));
-    m->kind->end.store(g, m->kind->end.context, m->extra, t);
+    const GemmEnd *end = &m->kind->end;
+    bool waits = m->kind->sums == SUMS_WAIT;
+    LLVMValueRef pitch = gen_i64(g, 4 * gen_tile_columns(g));
+    LLVMValueRef is_last = is_last_block(g, m);
+    t->sums = waits ? sums_of_tile(g, m, t) : m->tile;
+    branch_if(g, &last, is_last);
+    end->prefetch(g, end->context, m->extra, t);
+    branch_end(g, &last);
+    call_tile(g, m, a, b, t->sums, pitch,
+              waits ? must_add(g, m) : gen_i64(g, 0));
+    branch_if(g, &last, is_last);
+    end->store(g, end->context, m->extra, t);
     branch_end(g, &last);
 }
 
@@ -159,7 +179,7 @@ static void multiply_block(Gen *g, const Gemm *m)
         .rows = gen_min(g, gen_sub(g, m->mc, i.i), gen_i64(g, g->rows)),
         .columns = gen_min(g, gen_sub(g, m->nc, j.i), gen_i64(g, width)),
     };
-    if (m->kind->end.store)
+    if (m->kind->sums != SUMS_IN_C)
         multiply_to_end(g, m, a, b, &t);
     else
         multiply_into_c(g, m, a, b, &t);
@@ -209,21 +229,26 @@ static LLVMValueRef block_loop(const Gen *g, Loop *l, LLVMValueRef n,
 
 static void write_gemm(Gen *g, Gemm *m)
 {
-    Loop jc, pc, ic;
-    if (!m->kind->end.store)
+    Loop jc, im, pc, ic;
+    bool waits = m->kind->sums == SUMS_WAIT;
+    if (!waits)
         m->tile = gen_stack(g, 4 * g->rows * gen_tile_columns(g));
     place_scratch(g, m);
-    m->nc = block_loop(g, &jc, m->param[GEMM_n], GEMM_NC);
+    m->nc = block_loop(g, &jc, m->param[GEMM_n], block_columns(m));
     m->jc = jc.i;
+    LLVMValueRef rows =
+        block_loop(g, &im, m->param[GEMM_m], waits ? GEMM_WAIT_M : INT64_MAX);
+    m->im = im.i;
     m->kc = block_loop(g, &pc, m->param[GEMM_k], GEMM_KC);
     m->pc = pc.i;
     pack_b(g, m);
-    m->mc = block_loop(g, &ic, m->param[GEMM_m], GEMM_MC);
-    m->ic = ic.i;
+    m->mc = block_loop(g, &ic, rows, GEMM_MC);
+    m->ic = gen_add(g, im.i, ic.i);
     pack_a(g, m);
     multiply_block(g, m);
     loop_end(g, &ic, NULL);
     loop_end(g, &pc, NULL);
+    loop_end(g, &im, NULL);
     loop_end(g, &jc, NULL);
     gen_return(g);
 }
@@ -232,9 +257,9 @@ LLVMValueRef gemm_function(Gen *g, const GemmKind *kind)
 {
     LLVMValueRef f, extra[48];
     char name[160], params[64] = "ppppiiiiiiiiii";
-    snprintf(name, sizeof name, "gemm_%s%d_%s%d%s", dtype_name[kind->a],
+    snprintf(name, sizeof name, "gemm_%s%d_%s%d_%d%s", dtype_name[kind->a],
              (int)kind->a_order, dtype_name[kind->b], (int)kind->b_order,
-             kind->end.store ? kind->end.name : "");
+             (int)kind->sums, kind->end.store ? kind->end.name : "");
     if (kind->end.extra)
         strncat(params, kind->end.extra, sizeof params - GEMM_NPARAM - 1);
     if (!gen_function(g, name, params, &f))

@@ -25,11 +25,14 @@ typedef struct Tile {
     LLVMValueRef rows, columns;
 } Tile;
 
-// What to do with finished sums. NULL store: they are C, f32, rows dense.
+// What to do with finished sums, unless they are in C.
 typedef struct GemmEnd {
     const char *name; // tells ends apart
     void (*store)(Gen *g, void *context, const LLVMValueRef extra[],
                   const Tile *t);
+    // Calls for the memory that `store` will touch, before the last product.
+    void (*prefetch)(Gen *g, void *context, const LLVMValueRef extra[],
+                     const Tile *t);
     void *context;
     const char *extra; // more parameters, as for gen_function
 } GemmEnd;
@@ -37,12 +40,14 @@ typedef struct GemmEnd {
 typedef struct GemmKind {
     DType a, b;
     PackOrder a_order, b_order;
+    GemmSums sums;
     GemmEnd end;
 } GemmKind;
 
 // Parameters of the function, in this order; then the end's own ones. Strides
-// are in elements. first: C is overwritten, not added to; last: the sums are
-// complete (only with an end).
+// are in elements. first: sums are overwritten, not added to; last: they are
+// complete after this call. Sums that wait do so over several calls only if m
+// and n are no larger than a block of them.
 enum {
     GEMM_a,
     GEMM_b,

@@ -140,6 +140,14 @@ void gen_store(const Gen *g, LLVMValueRef x, LLVMValueRef p, int align)
     LLVMSetAlignment(LLVMBuildStore(g->b, x, p), (unsigned)align);
 }
 
+void gen_prefetch(const Gen *g, LLVMValueRef p, bool to_write)
+{
+    LLVMTypeRef type = g->ptr;
+    gen_intrinsic(g, "llvm.prefetch", 1, &type, 4,
+                  (LLVMValueRef[]){p, gen_i32(g, to_write), gen_i32(g, 3),
+                                   gen_i32(g, 1)});
+}
+
 LLVMValueRef gen_stack(const Gen *g, int64_t bytes)
 {
     LLVMTypeRef type = LLVMArrayType2(g->i8, (uint64_t)bytes);

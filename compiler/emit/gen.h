@@ -78,6 +78,7 @@ LLVMValueRef gen_offset(const Gen *g, LLVMValueRef p, int64_t bytes);
 LLVMValueRef gen_load(const Gen *g, LLVMTypeRef type, LLVMValueRef p,
                       int align);
 void gen_store(const Gen *g, LLVMValueRef x, LLVMValueRef p, int align);
+void gen_prefetch(const Gen *g, LLVMValueRef p, bool to_write);
 // Memory of the running function, 64-byte aligned. At the start of it only.
 LLVMValueRef gen_stack(const Gen *g, int64_t bytes);
 

@@ -3,8 +3,6 @@
 #include <assert.h>
 #include <string.h>
 
-#include "emit/gemm_size.h"
-
 typedef struct Letters {
     const Kernel *kernel;
     int n;
@@ -163,15 +161,17 @@ Product product_of(const Kernel *k)
     return p;
 }
 
-bool product_is_plain(const Kernel *k, const Product *p)
+GemmSums product_sums(const Kernel *k, const Product *p)
 {
     const Nest *n = k->nest;
-    return n->node[n->root].kind == NODE_product &&
-           k->access.at[0].dtype == DT_f32 && (p->n.out == 1 || p->n.size == 1);
+    if (n->node[n->root].kind == NODE_product &&
+        k->access.at[0].dtype == DT_f32 && (p->n.out == 1 || p->n.size == 1))
+        return SUMS_IN_C;
+    return p->k.size <= GEMM_KC && !p->nouter_k ? SUMS_IN_TILE : SUMS_WAIT;
 }
 
 int64_t product_scratch(const Kernel *k)
 {
     Product p = product_of(k);
-    return gemm_scratch(p.m.size, p.n.size, p.k.size, !product_is_plain(k, &p));
+    return gemm_scratch(p.m.size, p.n.size, p.k.size, product_sums(k, &p));
 }

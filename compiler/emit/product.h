@@ -2,6 +2,7 @@
 // outer loops.
 #pragma once
 
+#include "emit/gemm_size.h"
 #include "emit/plan.h"
 
 enum {
@@ -33,6 +34,5 @@ typedef struct Product {
 } Product;
 
 Product product_of(const Kernel *k);
-// Whether sums go straight to C: f32, dense along n, and nothing to compute.
-bool product_is_plain(const Kernel *k, const Product *p);
+GemmSums product_sums(const Kernel *k, const Product *p);
 int64_t product_scratch(const Kernel *k);

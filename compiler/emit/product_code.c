@@ -9,11 +9,11 @@
 typedef struct ProductCode {
     KernelCode *code;
     const Product *p;
-    bool is_plain;
+    GemmSums sums;
     Nest *end; // over m and n
     LLVMValueRef at[MAX_ACCESSES];
     LLVMValueRef first, last; // i1
-    LLVMValueRef n;           // columns of a call
+    LLVMValueRef m, n;        // rows and columns of a call
 } ProductCode;
 
 // The nest of one tile: loop 0 is m, loop 1 is n.
@@ -81,6 +81,25 @@ static void store_tile(Gen *g, void *context, const LLVMValueRef extra[],
     loop_end(g, &row, NULL);
 }
 
+static void prefetch_tile(Gen *g, void *context, const LLVMValueRef extra[],
+                          const Tile *t)
+{
+    NestCode c;
+    const ProductCode *p = context;
+    const Nest *end = p->end;
+    nest_code_start(&c, g, end, p->code->kernel->access.at[0].dtype, extra);
+    nest_code_enter(&c, 1, t->column);
+    Scope outer = c.now;
+    for (int i = 0; i < g->rows; i++) {
+        nest_code_enter(&c, 0, gen_add(g, t->row, gen_i64(g, i)));
+        gen_prefetch(g, c.now.out, true);
+        for (int k = 0; k < end->nnode; k++)
+            if (end->node[k].kind == NODE_load && end->node[k].stride[1] == 1)
+                gen_prefetch(g, c.now.address[k], false);
+        c.now = outer;
+    }
+}
+
 static PackOrder order_of(int64_t width_stride, int64_t k_stride, int64_t k)
 {
     return width_stride == 1        ? PACK_WIDTH
@@ -135,24 +154,27 @@ static void call_gemm(ProductCode *c)
                      k->access.at[p->b].dtype,
                      order_of(p->m.a, p->k.a, p->k.size),
                      order_of(p->n.b, p->k.b, p->k.size),
+                     c->sums,
                      {0}};
-    if (!c->is_plain)
-        kind.end = (GemmEnd){c->code->name, store_tile, c, extra};
+    if (c->sums != SUMS_IN_C)
+        kind.end =
+            (GemmEnd){c->code->name, store_tile, prefetch_tile, c, extra};
     const int64_t number[] = {
-        [GEMM_m] = p->m.size,  [GEMM_k] = p->k.size, [GEMM_a_m] = p->m.a,
-        [GEMM_a_k] = p->k.a,   [GEMM_b_k] = p->k.b,  [GEMM_b_n] = p->n.b,
-        [GEMM_c_m] = p->m.out, [GEMM_last] = 0};
+        [GEMM_k] = p->k.size, [GEMM_a_m] = p->m.a, [GEMM_a_k] = p->k.a,
+        [GEMM_b_k] = p->k.b,  [GEMM_b_n] = p->n.b, [GEMM_c_m] = p->m.out,
+        [GEMM_last] = 0};
     for (int i = GEMM_m; i < GEMM_NPARAM; i++)
         arg[i] = gen_i64(g, number[i]);
     arg[GEMM_a] = c->at[p->a];
     arg[GEMM_b] = c->at[p->b];
     arg[GEMM_c] = c->at[0];
     arg[GEMM_scratch] = c->code->scratch;
+    arg[GEMM_m] = c->m;
     arg[GEMM_n] = c->n;
     arg[GEMM_first] = LLVMBuildZExt(g->b, c->first, g->i64, "");
     arg[GEMM_last] = LLVMBuildZExt(g->b, c->last, g->i64, "");
     gen_call(g, gemm_function(g, &kind),
-             GEMM_NPARAM + (c->is_plain ? 0 : nextra), arg);
+             GEMM_NPARAM + (c->sums == SUMS_IN_C ? 0 : nextra), arg);
 }
 
 static void loop_letters(ProductCode *c, int depth);
@@ -178,19 +200,27 @@ static void loop_letter(ProductCode *c, int depth)
     *c = outer;
 }
 
-// Sums that wait in scratch over several calls are those of one block of
-// columns.
-static void loop_columns(ProductCode *c, int depth)
+static LLVMValueRef begin_block(ProductCode *c, Loop *l, const Letter *letter,
+                                int64_t block)
 {
-    Loop l;
+    Gen *g = c->code->g;
+    loop_count(g, l, 0, letter->size, block);
+    advance(c, letter, l->i);
+    return gen_min(g, gen_sub(g, gen_i64(g, letter->size), l->i),
+                   gen_i64(g, block));
+}
+
+// Sums that wait over several calls are those of one block.
+static void loop_blocks(ProductCode *c, int depth)
+{
+    Loop m, n;
     Gen *g = c->code->g;
     ProductCode outer = *c;
-    loop_count(g, &l, 0, c->p->n.size, GEMM_NC);
-    advance(c, &c->p->n, l.i);
-    c->n = gen_min(g, gen_sub(g, gen_i64(g, c->p->n.size), l.i),
-                   gen_i64(g, GEMM_NC));
+    c->m = begin_block(c, &m, &c->p->m, GEMM_WAIT_M);
+    c->n = begin_block(c, &n, &c->p->n, GEMM_WAIT_N);
     loop_letter(c, depth);
-    loop_end(g, &l, NULL);
+    loop_end(g, &n, NULL);
+    loop_end(g, &m, NULL);
     *c = outer;
 }
 
@@ -199,8 +229,8 @@ static void loop_letters(ProductCode *c, int depth)
     const Product *p = c->p;
     if (depth == p->nouter)
         call_gemm(c);
-    else if (depth == p->nouter - p->nouter_k && !c->is_plain)
-        loop_columns(c, depth);
+    else if (depth == p->nouter - p->nouter_k && c->sums == SUMS_WAIT)
+        loop_blocks(c, depth);
     else
         loop_letter(c, depth);
 }
@@ -210,8 +240,9 @@ void emit_product(KernelCode *k)
     Gen *g = k->g;
     Product p = product_of(k->kernel);
     ProductCode c = {.code = k, .p = &p, .end = tile_nest(k, &p)};
-    c.is_plain = product_is_plain(k->kernel, &p);
+    c.sums = product_sums(k->kernel, &p);
     c.first = c.last = LLVMConstInt(g->i1, 1, false);
+    c.m = gen_i64(g, p.m.size);
     c.n = gen_i64(g, p.n.size);
     for (int i = 0; i < k->kernel->access.n; i++)
         c.at[i] = k->access[i];

@@ -61,15 +61,6 @@ static void multiply_loop(const Gen *g, const TileCode *t, LLVMValueRef from,
         state[i] = l.carry[i];
 }
 
-static void prefetch_rows(const Gen *g, const TileCode *t)
-{
-    LLVMTypeRef type = g->ptr;
-    for (int i = 0; i < t->rows; i++)
-        gen_intrinsic(g, "llvm.prefetch", 1, &type, 4,
-                      (LLVMValueRef[]){t->row[i], gen_i32(g, 1), gen_i32(g, 3),
-                                       gen_i32(g, 1)});
-}
-
 static void store_sums(const Gen *g, const TileCode *t,
                        const LLVMValueRef sum[], bool add)
 {
@@ -88,7 +79,8 @@ static void write_tile(Gen *g, TileCode *t)
     t->row[0] = t->c;
     for (int i = 1; i < t->rows; i++)
         t->row[i] = gen_address(g, t->row[i - 1], t->pitch);
-    prefetch_rows(g, t);
+    for (int i = 0; i < t->rows; i++)
+        gen_prefetch(g, t->row[i], true);
     LLVMValueRef state[MAX_CARRY] = {t->a, t->b};
     for (int i = 0; i < t->rows * VECTORS; i++)
         state[2 + i] = LLVMConstNull(t->vector);

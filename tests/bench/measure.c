@@ -3,6 +3,7 @@
 
 #include <llvm-c/LLJIT.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 
@@ -16,7 +17,7 @@ enum {
 double seconds(void)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
@@ -104,16 +105,22 @@ Bench bench_load(Arena *a, const char *text)
     char *error = "";
     Diag d = {.out = stderr};
     Source source = {"bench", text};
-    Module *m = module_parse(a, &source, &d);
-    if (!m || !module_verify(m, &d))
+    b.module = module_parse(a, &source, &d);
+    if (!b.module || !module_verify(b.module, &d))
         stop("the module is wrong");
-    Code *code = emit_code(a, plan_module(a, m, NULL), &error);
+    b.plan = plan_module(a, b.module, NULL);
+    Code *code = emit_code(a, b.plan, &error);
     if (!code || !jit_load(code, &b.jit, &error))
         stop(error);
     emit_free(code);
     const RtProgram *p = (const RtProgram *)b.jit.blob;
+    b.spent = arena_new(a, double, (size_t)p->nstep + 1);
     b.own = segment(p->priv_bytes);
     b.shared = segment(p->shared_bytes);
+    for (int i = 0; i < p->nconstant; i++) {
+        const RtConstant *c = &rt_constants(p)[i];
+        memcpy(b.own + c->place.at, b.jit.blob + c->data, (size_t)c->bytes);
+    }
     for (int i = 0; i < p->ntensor; i++) {
         const RtTensor *t = &rt_tensors(p)[i];
         int64_t n = 1;
@@ -126,11 +133,69 @@ Bench bench_load(Arena *a, const char *text)
     return b;
 }
 
-double bench_time(const Bench *b)
+static void run_steps(const Bench *b, int from, int n, int64_t turn)
 {
     const RtProgram *p = (const RtProgram *)b->jit.blob;
+    for (int i = from; i < from + n; i++) {
+        const RtStep *s = &rt_steps(p)[i];
+        if (s->kind == RT_KERNEL) {
+            double t = seconds();
+            b->jit.kernels[s->index](b->own, b->shared, 0, turn);
+            b->spent[i] += seconds() - t;
+            continue;
+        }
+        for (int64_t k = 0; k < s->trip; k++)
+            run_steps(b, i + 1, s->index, k);
+        i += s->index;
+    }
+}
+
+double bench_time(const Bench *b)
+{
     double t = seconds();
-    for (int i = 0; i < p->nstep; i++)
-        b->jit.kernels[rt_steps(p)[i].index](b->own, b->shared, 0, 0);
+    run_steps(b, 0, ((const RtProgram *)b->jit.blob)->nstep, 0);
     return seconds() - t;
+}
+
+static double product_flops(const Op *op)
+{
+    double flops = 2;
+    bool seen[128] = {false};
+    const char *letter = op_str(op, A_spec);
+    for (int i = 0; i < 2; i++, letter++)
+        for (int k = 0; k < op->operand[i]->type.rank; k++, letter++) {
+            if (!seen[(int)*letter])
+                flops *= (double)op->operand[i]->type.dim[k];
+            seen[(int)*letter] = true;
+        }
+    return flops;
+}
+
+static double attention_flops(const Op *op)
+{
+    const int64_t *q = op->operand[0]->type.dim;
+    const int64_t *v = op->operand[2]->type.dim;
+    double keys =
+        op_int(op, A_causal, 0) ? (double)(v[1] + 1) / 2 : (double)v[1];
+    return 2.0 * (double)(q[0] * q[1] * q[2] * (q[3] + v[3])) * keys;
+}
+
+static double func_flops(const Module *m, const Func *f)
+{
+    double flops = 0;
+    for_each_op (op, f) {
+        if (op_attr(op, A_spec))
+            flops += product_flops(op);
+        if (op_attr(op, A_causal))
+            flops += attention_flops(op);
+        if (op_attr(op, A_body))
+            flops += (double)op_int(op, A_trip, 0) *
+                     func_flops(m, module_find(m, op_str(op, A_body)));
+    }
+    return flops;
+}
+
+double bench_flops(const Bench *b)
+{
+    return func_flops(b->module, module_entry(b->module));
 }

@@ -70,7 +70,8 @@ static void run_steps(Machine *m, int from, int n, int64_t turn)
                                      rt_shared(&m->memory, d), d, turn);
         } else if (s->kind == RT_COLLECTIVE) {
             Exchange x = exchange_of(m->p, &rt_collectives(m->p)[s->index]);
-            exchange_run(m->p, &x, &m->memory, &m->share, turn);
+            Execution e = {m->p, &x, &m->memory, m->share, turn};
+            exchange_run(&e);
         } else {
             for (int64_t k = 0; k < s->trip; k++)
                 run_steps(m, i + 1, s->index, k);
