@@ -6,7 +6,7 @@
 #include "pass/solve.h"
 
 enum {
-    MAX_OPTIONS = 6,     // for one factor, the empty one included
+    MAX_OPTIONS = 6, // for one factor, the empty one included
     MAX_CANDIDATES = 600,
 };
 
