@@ -35,8 +35,8 @@ static void print_caret(const Diag *d, Span at, Place p)
     for (int i = 0; i < p.col - 1; i++)
         fputc(i < p.length && p.start[i] == '\t' ? '\t' : ' ', d->out);
     fputs(d->colour ? "\033[1;32m^" : "^", d->out);
-    for (int i = at.start + 1; i < at.end && i - at.start < p.length - p.col + 1;
-         i++)
+    for (int i = at.start + 1;
+         i < at.end && i - at.start < p.length - p.col + 1; i++)
         fputc('~', d->out);
     fputs(d->colour ? "\033[0m\n" : "\n", d->out);
 }

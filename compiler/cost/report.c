@@ -86,7 +86,8 @@ void report_collectives(const Module *local, FILE *f)
 {
     const Mesh *m = &local->mesh;
     fputs("id\tkind\taxes\tdims\tdtype\tbytes\tcount\twire\tin\top\tplace\t"
-          "cause\n", f);
+          "cause\n",
+          f);
     for (int i = 0; i < local->funcs.n; i++) {
         const Func *fn = local->funcs.at[i];
         int64_t count = func_count(local, fn);
@@ -142,8 +143,7 @@ void report_summary(const Module *local, FILE *f)
             if (is_communication(op))
                 add_to_group(local, op, func_count(local, local->funcs.at[i]),
                              group, &n);
-    fputs(n ? "collectives of a step, per device\n"
-            : "collectives  none\n", f);
+    fputs(n ? "collectives of a step, per device\n" : "collectives  none\n", f);
     for (int i = 0; i < n; i++) {
         fprintf(f, "  %-18s", op_info[group[i].op->code]->name);
         fprintf(f, " %6ld x %12.3f MiB, wire %12.3f MiB, over ",

@@ -191,12 +191,10 @@ bool attr_equal(const Attr *a, const Attr *b)
     case ATTR_INTS:
         return memcmp(a->ints, b->ints, sizeof *a->ints * (size_t)a->n) == 0;
     case ATTR_FLOATS:
-        return memcmp(a->floats, b->floats,
-                      sizeof *a->floats * (size_t)a->n) == 0;
-    case ATTR_STR:
-        return strcmp(a->str, b->str) == 0;
-    case ATTR_SPLIT:
-        return split_equal(a->split, b->split);
+        return memcmp(a->floats, b->floats, sizeof *a->floats * (size_t)a->n) ==
+               0;
+    case ATTR_STR: return strcmp(a->str, b->str) == 0;
+    case ATTR_SPLIT: return split_equal(a->split, b->split);
     }
     return false;
 }

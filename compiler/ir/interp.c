@@ -125,8 +125,8 @@ static void run_scan(const Interp *x, const Func *f, const Op *op,
     const Func *body = module_find(f->module, op_str(op, A_body));
     int stacked = (int)op_int(op, A_stacked, 0);
     int64_t n = x->ndevice;
-    const double **in = arena_new(x->arena, const double *,
-                                  (size_t)(op->noperand * n));
+    const double **in =
+        arena_new(x->arena, const double *, (size_t)(op->noperand * n));
     for (int i = 0; i < op->noperand; i++)
         for (int64_t d = 0; d < n; d++)
             in[i * n + d] = value[op->operand[i]->id][d];

@@ -55,8 +55,8 @@ typedef enum Role {
 typedef struct OpInfo {
     const char *name;
     Role role;
-    int noperand;              // -1: any number
-    AttrKey attrs[MAX_ATTRS];  // required, in printing order, ended by A_END
+    int noperand;             // -1: any number
+    AttrKey attrs[MAX_ATTRS]; // required, in printing order, ended by A_END
     Linear linear;
     bool widens; // takes attribute dtype="f32": bf16 operands, f32 result
 

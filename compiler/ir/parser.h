@@ -22,8 +22,8 @@ typedef struct Parser {
     Mesh mesh;
     Module *module;
     Func *func;
-    VEC(ValueName) scope;   // of the function
-    Op *op;                 // being read
+    VEC(ValueName) scope; // of the function
+    Op *op;               // being read
     const char *op_name;
     VEC(Op *) operands;
     VEC(double) floats;

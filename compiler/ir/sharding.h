@@ -59,8 +59,8 @@ int64_t split_local(const Mesh *m, const Split *s, int64_t size);
 // local * pieces: `size` and the padding at its end.
 int64_t split_padded(const Mesh *m, const Split *s, int64_t size);
 // Where entry `i` of `device` lies in the whole dimension (maybe in padding).
-int64_t split_index(const Mesh *m, const Split *s, int64_t size,
-                    int64_t device, int64_t i);
+int64_t split_index(const Mesh *m, const Split *s, int64_t size, int64_t device,
+                    int64_t i);
 
 bool sharding_equal(const Sharding *a, const Sharding *b, int rank);
 AtomSet sharding_split_atoms(const Sharding *s, int rank);

@@ -76,8 +76,10 @@ static bool verify_apply(const Func *f, const Op *op, Diag *d)
         return false;
     if (sharding_equal(&out, &op->sharding, op->type.rank))
         return true;
-    diag_error(d, op->at, "%s: the sharding is not what it makes of its "
-                          "operand's", info->name);
+    diag_error(d, op->at,
+               "%s: the sharding is not what it makes of its "
+               "operand's",
+               info->name);
     return false;
 }
 

@@ -1,6 +1,7 @@
 // attention: softmax(q k^T) v within segments, causal by place in the row.
 //
-//   q [b,s,h,d]  k [b,t,h,d]  v [b,t,h,v]  seg_q [b,s]  seg_k [b,t] -> [b,s,h,v]
+//   q [b,s,h,d]  k [b,t,h,d]  v [b,t,h,v]  seg_q [b,s]  seg_k [b,t] ->
+//   [b,s,h,v]
 //
 // The query comes scaled. Queries may be split over s (they know their place
 // by `offset`), keys are whole. A row whose keys are all masked attends to all
@@ -38,8 +39,9 @@ static bool infer_attention(const Func *f, Op *op, Diag *d)
         q[0] != t[SEG_K]->dim[0] || q[2] != k[2] || k[2] != v[2] ||
         q[3] != k[3] || k[1] != v[1] || q[1] != t[SEG_Q]->dim[1] ||
         k[1] != t[SEG_K]->dim[1])
-        return op_fail(op, d, "operands disagree in batch, heads, lengths or "
-                              "head sizes");
+        return op_fail(op, d,
+                       "operands disagree in batch, heads, lengths or "
+                       "head sizes");
     op->type = *t[Q];
     op->type.dim[3] = v[3];
     return true;
@@ -76,7 +78,8 @@ static void attend(const Head *h, int64_t i, double *p)
     double max = -INFINITY, sum = 0;
     for (int64_t t = 0; t < h->t; t++) {
         p[t] = -0.7 * FLT_MAX;
-        if (h->seg_q[i] == h->seg_k[t] && (!h->is_causal || t <= h->first + i)) {
+        if (h->seg_q[i] == h->seg_k[t] &&
+            (!h->is_causal || t <= h->first + i)) {
             p[t] = 0;
             for (int64_t e = 0; e < h->d; e++)
                 p[t] += h->q[i * h->q_step + e] * h->k[t * h->q_step + e];
@@ -108,7 +111,10 @@ static void eval_attention(const Func *f, const Op *op, int64_t at,
             .seg_q = in[SEG_Q] + b * s,
             .seg_k = in[SEG_K] + b * t,
             .out = out + (b * s * heads + h) * o,
-            .s = s, .t = t, .d = e, .o = o,
+            .s = s,
+            .t = t,
+            .d = e,
+            .o = o,
             .q_step = heads * e,
             .v_step = heads * o,
             .first = op_offset(f, op, at, s),

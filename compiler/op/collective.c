@@ -75,8 +75,10 @@ static bool apply_gather(const Func *f, const Op *op, Sharding *out, Diag *d)
     const Split *axes = op_attr(op, A_axes)->split;
     int64_t dim = op_int(op, A_concat_dim, 0);
     *out = op->operand[0]->sharding;
-    return split_take_out(&f->module->mesh, &out->dim[dim], split_atoms(axes)) ||
-           op_fail(op, d, "dimension %ld is not split by these axes", (long)dim);
+    return split_take_out(&f->module->mesh, &out->dim[dim],
+                          split_atoms(axes)) ||
+           op_fail(op, d, "dimension %ld is not split by these axes",
+                   (long)dim);
 }
 
 // Lets axes that are free split dimension split_dim further.
@@ -218,8 +220,8 @@ static void exchange_scatter(const Func *f, const Op *op,
     for (int64_t d = 0; d < m->ndevice; d++) {
         int64_t k = split_piece(m, op_attr(op, A_axes)->split, d);
         for (int64_t i = 0; i < v.outer * chunk; i++)
-            out[d][i] = combined(f, op, in, d,
-                                 (i / chunk * n + k) * chunk + i % chunk);
+            out[d][i] =
+                combined(f, op, in, d, (i / chunk * n + k) * chunk + i % chunk);
     }
 }
 

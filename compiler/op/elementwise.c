@@ -169,8 +169,8 @@ static bool infer_compare(const Func *f, Op *op, Diag *d)
         return false;
     op->type = op->operand[0]->type;
     op->type.dtype = DT_bool;
-    return direction(op) < 6 || op_fail(op, d, "no direction is called %s",
-                                        op_str(op, A_dir));
+    return direction(op) < 6 ||
+           op_fail(op, d, "no direction is called %s", op_str(op, A_dir));
 }
 
 static double scalar_compare(const Op *op, const double x[])

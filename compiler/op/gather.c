@@ -68,7 +68,9 @@ static void eval_gather(const Func *f, const Op *op, int64_t at,
     int64_t start = op_offset(f, op, at, n);
     for (int64_t i = 0; i < type_count(ids); i++) {
         double id = in[1][i];
-        int64_t k = (int64_t)(id < 0 ? 0 : id > (double)(size - 1) ? (double)(size - 1) : id);
+        int64_t k = (int64_t)(id < 0                    ? 0
+                              : id > (double)(size - 1) ? (double)(size - 1)
+                                                        : id);
         k -= start;
         if (k < 0 || k >= n)
             memset(out + i * row, 0, sizeof *out * (size_t)row);

@@ -16,8 +16,7 @@ static bool infer_broadcast(const Func *f, Op *op, Diag *d)
     for (int i = 0; i < in->rank; i++)
         if (in->dim[i] != op->type.dim[dims->ints[i]])
             return op_fail(op, d, "dimension %d is %ld, in the result %ld", i,
-                           (long)in->dim[i],
-                           (long)op->type.dim[dims->ints[i]]);
+                           (long)in->dim[i], (long)op->type.dim[dims->ints[i]]);
     op->type.dtype = in->dtype;
     return true;
 }
@@ -234,8 +233,8 @@ static void rule_concat(const Op *op, Rule *r)
     for (int i = 0; i < op->type.rank; i++) {
         int f = i == dim ? -1 : rule_add(r, op->type.dim[i], FACTOR_PASS);
         for (int t = 0; t <= op->noperand; t++) {
-            const Type *type = t < op->noperand ? &op->operand[t]->type
-                                                : &op->type;
+            const Type *type =
+                t < op->noperand ? &op->operand[t]->type : &op->type;
             rule_set(r, t, i,
                      i == dim ? rule_add(r, type->dim[i], FACTOR_WHOLE) : f);
         }

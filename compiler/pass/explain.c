@@ -70,8 +70,8 @@ static char *describe(Arena *a, const FuncState *s, const Op *op,
     fputc('\n', f);
     for (int t = 0; t < op->noperand; t++) {
         Sharding want = placement_of(m, op, o->rule, t, p);
-        print_move(s, "operand", op->operand[t],
-                   &s->op[op->operand[t]->id].out, &want, f);
+        print_move(s, "operand", op->operand[t], &s->op[op->operand[t]->id].out,
+                   &want, f);
     }
     for (int i = 0; i < o->uses.n; i++)
         print_move(s, "result", op, &out,
@@ -160,14 +160,14 @@ static const char *describe_flip(PassContext *c, const FuncState *s,
     for (int i = 0; i < op->type.rank; i++) {
         const DimFactors *df = &o->rule->dim[op->noperand][i];
         int64_t at = df->n != 1 ? 0
-                                : find_flip(s, op, df->factor[0],
-                                            &o->placement, &o->runner);
+                                : find_flip(s, op, df->factor[0], &o->placement,
+                                            &o->runner);
         if (at)
-            text = arena_printf(c->arena,
-                                "%s    the cheaper one turns where dimension %d "
-                                "of the result (%ld here) is near %ld\n",
-                                text ? text : "", i, (long)op->type.dim[i],
-                                (long)at);
+            text = arena_printf(
+                c->arena,
+                "%s    the cheaper one turns where dimension %d "
+                "of the result (%ld here) is near %ld\n",
+                text ? text : "", i, (long)op->type.dim[i], (long)at);
     }
     return text;
 }

@@ -14,8 +14,8 @@ static void cut_split(const Mesh *m, const Rule *r, const DimFactors *df,
     int k = 0; // the factor at hand, and what of it is still unsplit
     int64_t rest = df->n ? r->size[df->factor[0]] : 1;
     for (int i = 0; i < s->n; i++) {
-        int64_t size = s->item[i] < 0 ? -(int64_t)s->item[i]
-                                      : m->atom[s->item[i]].size;
+        int64_t size =
+            s->item[i] < 0 ? -(int64_t)s->item[i] : m->atom[s->item[i]].size;
         while (size > 1) {
             while (rest == 1 && k + 1 < df->n)
                 rest = r->size[df->factor[++k]];
@@ -100,8 +100,7 @@ Type pending_type(const Op *op, const Rule *r, const Sharding *s)
 {
     Type t = op->type;
     bool is_wide = t.dtype == DT_bf16 && s->partial &&
-                   s->combiner == COMBINE_sum &&
-                   op_role(op) != ROLE_argument;
+                   s->combiner == COMBINE_sum && op_role(op) != ROLE_argument;
     for (int f = 0; r && f < r->nfactor; f++)
         is_wide &= r->kind[f] != FACTOR_LOOKUP;
     if (is_wide)

@@ -92,8 +92,8 @@ static void fold_func(PassContext *c, Module *m, const Func *f)
             x.value[op->id] = compute(&x, f, op);
     for_each_op (op, f) {
         if (!x.value[op->id] || (!op->noperand && is_used_alive(&x, f, op)))
-            x.to[op->id] = func_copy_op(
-                x.out, op, op_map_operands(c->arena, op, x.to));
+            x.to[op->id] =
+                func_copy_op(x.out, op, op_map_operands(c->arena, op, x.to));
         else if (is_used_alive(&x, f, op))
             x.to[op->id] = add_constant(&x, op, x.value[op->id]);
     }

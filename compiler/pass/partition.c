@@ -23,7 +23,7 @@ typedef struct Lower {
     PassContext *c;
     const Mesh *mesh;
     Func *out;
-    Op **to;       // id in the SHARDED function -> local op
+    Op **to;        // id in the SHARDED function -> local op
     unsigned *zero; // by id of the local op: dimensions with zeros for padding
     int nzero;
     VEC(Masked) masked;
@@ -130,8 +130,8 @@ static Op *lower_compute(Lower *x, const Op *op)
     if (info->rule)
         info->rule(op, &r);
     for (int t = 0; t < op->noperand; t++)
-        operand[t] = info->rule ? mask_operand(x, op, &r, t)
-                                : x->to[op->operand[t]->id];
+        operand[t] =
+            info->rule ? mask_operand(x, op, &r, t) : x->to[op->operand[t]->id];
     Op *local = func_copy_op(x->out, op, operand);
     local->type = type_local(x->mesh, &op->type, &op->sharding);
     local->sharding = (Sharding){0};
@@ -224,8 +224,7 @@ static Op *cut_view(Lower *x, Op *value, const View *v, const Op *op)
     return reshape_to(x, value, &t, op);
 }
 
-static Op *join_view(Lower *x, Op *value, const View *v, int rank,
-                     const Op *op)
+static Op *join_view(Lower *x, Op *value, const View *v, int rank, const Op *op)
 {
     Type t = {.dtype = value->type.dtype, .rank = rank};
     for (int i = 0, k = 0; i < rank; i++) {
@@ -300,8 +299,9 @@ static unsigned zero_after(const Lower *x, const Op *op, const Op *before)
     const Attr *split = op_attr(op, A_split_dim);
     unsigned zero = 0;
     for (int i = 0; i < op->type.rank; i++)
-        if (is_zero_padded(x, before, i) || (split && split->ints[0] == i &&
-                                             !op->operand[0]->sharding.dim[i].n))
+        if (is_zero_padded(x, before, i) ||
+            (split && split->ints[0] == i &&
+             !op->operand[0]->sharding.dim[i].n))
             zero |= 1u << i;
     return zero;
 }
@@ -315,9 +315,10 @@ static Op *lower_collective(Lower *x, const Op *op)
     Op *value = before;
     if (split) {
         int dim = (int)split->ints[0];
-        int64_t pieces = split_pieces(x->mesh, &op->operand[0]->sharding.dim[dim]);
-        int64_t padded = split_padded(x->mesh, &op->sharding.dim[dim],
-                                      op->type.dim[dim]);
+        int64_t pieces =
+            split_pieces(x->mesh, &op->operand[0]->sharding.dim[dim]);
+        int64_t padded =
+            split_padded(x->mesh, &op->sharding.dim[dim], op->type.dim[dim]);
         value = pad_to(x, value, dim, padded / pieces, op);
     }
     value = cut_view(x, value, &v, op);
@@ -325,10 +326,10 @@ static Op *lower_collective(Lower *x, const Op *op)
     value = join_view(x, value, &v, op->type.rank, op);
     if (concat) {
         int dim = (int)concat->ints[0];
-        value = cut_to(x, value, dim,
-                       split_local(x->mesh, &op->sharding.dim[dim],
-                                   op->type.dim[dim]),
-                       op);
+        value = cut_to(
+            x, value, dim,
+            split_local(x->mesh, &op->sharding.dim[dim], op->type.dim[dim]),
+            op);
     }
     value->name = op->name;
     set_zero_padded(x, value, zero_after(x, op, before));
@@ -361,8 +362,9 @@ static bool check_sharded(PassContext *c, const Module *m)
         const Func *f = m->funcs.at[i];
         for_each_op (op, f) {
             if (op_role(op) == ROLE_reshard)
-                diag_error(c->diag, op->at, "a reshard is left: run pass "
-                                            "reshard first");
+                diag_error(c->diag, op->at,
+                           "a reshard is left: run pass "
+                           "reshard first");
             if (op_role(op) == ROLE_collective && op->type.rank > MAX_RANK - 2)
                 diag_error(c->diag, op->at,
                            "a collective on more than %d dimensions",

@@ -6,9 +6,9 @@
 // How an op's placement was chosen: what `explain` tells.
 typedef struct Decision {
     const char *func;
-    const char *name;  // of the value; NULL if it has none
+    const char *name; // of the value; NULL if it has none
     const char *op;
-    const char *place; // "file:line:col" or NULL
+    const char *place;              // "file:line:col" or NULL
     const char *chosen, *runner_up; // plans, a line each; runner_up may be NULL
     double price, runner_price;     // wire bytes per device
     const char *flip;               // where the choice turns, or NULL

@@ -147,8 +147,7 @@ static double price_result(const FuncState *s, const Op *op,
         return price;
     Sharding end = *out;
     end.partial = 0;
-    return price +
-           reshard_cost(s, op, out, v->has_hint ? &v->hint : &end);
+    return price + reshard_cost(s, op, out, v->has_hint ? &v->hint : &end);
 }
 
 double price_placement(const FuncState *s, int id, const Placement *p)

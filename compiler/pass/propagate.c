@@ -24,9 +24,9 @@ typedef struct Rewrite {
 // "einsum at model.shard:12:5"
 static const char *op_says(Arena *a, const Op *op)
 {
-    return op->place ? arena_printf(a, "%s at %s", op_info[op->code]->name,
-                                    op->place)
-                     : op_info[op->code]->name;
+    return op->place
+               ? arena_printf(a, "%s at %s", op_info[op->code]->name, op->place)
+               : op_info[op->code]->name;
 }
 
 static const char *value_says(Arena *a, const Op *v)
@@ -47,12 +47,12 @@ static const char *find_cause(const Rewrite *w, const Op *value,
     const Op *have = w->to[value->id];
     const char *stored = type_string(a, m, &value->type, &have->sharding);
     const char *wanted = type_string(a, m, &value->type, want);
-    const char *by = !user ? "the function's result"
-                     : op_role(user) == ROLE_wish
-                         ? arena_printf(a, "the annotation%s%s",
-                                        user->place ? " at " : "",
-                                        user->place ? user->place : "")
-                         : op_says(a, user);
+    const char *by =
+        !user ? "the function's result"
+        : op_role(user) == ROLE_wish
+            ? arena_printf(a, "the annotation%s%s", user->place ? " at " : "",
+                           user->place ? user->place : "")
+            : op_says(a, user);
     if (have->sharding.partial & ~want->partial)
         return arena_printf(a, "%s leaves a pending %s; %s wants %s",
                             op_says(a, value),
@@ -91,8 +91,7 @@ static Op *get_value(Rewrite *w, const Op *value, const Sharding *want,
     op->sharding = *want;
     op->at = user ? user->at : value->at;
     op->place = user ? user->place : value->place;
-    op_set_str(w->out, op, A_op,
-               user ? op_info[user->code]->name : "return");
+    op_set_str(w->out, op, A_op, user ? op_info[user->code]->name : "return");
     op_set_str(w->out, op, A_cause, find_cause(w, value, want, user));
     if (!want->partial && op->type.dtype != value->type.dtype)
         op = convert_to(w, op, value->type.dtype);

@@ -89,8 +89,8 @@ static void expand_func(PassContext *c, Module *m, const Func *f)
         if (op_role(op) == ROLE_reshard)
             x.to[op->id] = expand(&x, op);
         else
-            x.to[op->id] = func_copy_op(
-                x.out, op, op_map_operands(c->arena, op, x.to));
+            x.to[op->id] =
+                func_copy_op(x.out, op, op_map_operands(c->arena, op, x.to));
     }
     for (int i = 0; i < f->results.n; i++)
         vec_push(c->arena, &x.out->results, x.to[f->results.at[i]->id]);

@@ -87,8 +87,8 @@ bool share_demands(PassContext *c, FuncState *s)
     for_each_op (op, s->func) {
         for (int axis = 0; axis < m->naxis && s->op[op->id].uses.n > 1;
              axis++) {
-            Sharding shared = without_axis(m, &s->op[op->id].out,
-                                           op->type.rank, axis);
+            Sharding shared =
+                without_axis(m, &s->op[op->id].out, op->type.rank, axis);
             if (!sharding_equal(&shared, &s->op[op->id].out, op->type.rank) &&
                 leaves_pending(s, &s->op[op->id], axis_atoms(m, axis)))
                 better |= try_shared(&t, op, &shared);

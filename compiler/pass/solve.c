@@ -114,7 +114,8 @@ static bool asks_shared(const Best *b, const Placement *p)
 {
     const Op *op = b->s->func->ops.at[b->id];
     for (int t = 0; t < op->noperand; t++) {
-        Sharding want = placement_of(mesh_of(b->s), op, b->s->op[b->id].rule, t, p);
+        Sharding want =
+            placement_of(mesh_of(b->s), op, b->s->op[b->id].rule, t, p);
         if (op->operand[t] == b->value &&
             !sharding_equal(&want, b->s->op[b->value->id].shared,
                             b->value->type.rank))
@@ -144,8 +145,8 @@ bool place_op(PassContext *c, FuncState *s, int id)
 {
     OpState *o = &s->op[id];
     Best b = {.s = s, .id = id, .price = DBL_MAX, .second_price = DBL_MAX};
-    double before = o->is_placed ? price_placement(s, id, &o->placement)
-                                 : DBL_MAX;
+    double before =
+        o->is_placed ? price_placement(s, id, &o->placement) : DBL_MAX;
     for_each_candidate(c, s, id, try_candidate, &b);
     o->has_runner = b.second_price < DBL_MAX;
     o->runner = b.second;
@@ -232,7 +233,10 @@ static void place_forward(PassContext *c, FuncState *s)
 
 bool place_on_shared(PassContext *c, FuncState *s, int id, const Op *value)
 {
-    Best b = {.s = s, .id = id, .value = value, .price = DBL_MAX,
+    Best b = {.s = s,
+              .id = id,
+              .value = value,
+              .price = DBL_MAX,
               .second_price = DBL_MAX};
     for_each_candidate(c, s, id, try_candidate, &b);
     if (b.price == DBL_MAX)
@@ -269,7 +273,8 @@ FuncState *solve_func(PassContext *c, Func *f, bool is_body)
     place_forward(c, s);
     Sharding end = without_partial(&s->op[f->results.at[0]->id].out);
     const Op *carried = f->ops.at[0];
-    if (is_body && !sharding_equal(&end, &carried->sharding, carried->type.rank)) {
+    if (is_body &&
+        !sharding_equal(&end, &carried->sharding, carried->type.rank)) {
         f->ops.at[0]->sharding = end;
         forget(s);
         place_forward(c, s);
@@ -278,8 +283,7 @@ FuncState *solve_func(PassContext *c, Func *f, bool is_body)
     for (int n = 0; n < MAX_SWEEPS && share_demands(c, s); n++)
         sweep(c, s);
     for (int i = 0; i < f->results.n; i++)
-        s->result_demand[i] =
-            without_partial(&s->op[f->results.at[i]->id].out);
+        s->result_demand[i] = without_partial(&s->op[f->results.at[i]->id].out);
     if (is_body)
         s->result_demand[0] = carried->sharding;
     return s;

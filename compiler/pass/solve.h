@@ -32,8 +32,8 @@ typedef struct OpState {
     bool is_fixed; // by a wish, a param or a loop: never chosen
     Rule *rule;    // NULL if it has none
     Placement placement;
-    Sharding out;     // of the result, as computed
-    Sharding *demand; // of each operand
+    Sharding out;           // of the result, as computed
+    Sharding *demand;       // of each operand
     const Sharding *shared; // a sharding that is there for any user; or NULL
     bool has_hint;
     Sharding hint;
@@ -54,7 +54,7 @@ typedef struct PriceEntry {
 
 typedef struct FuncState {
     Func *func;
-    OpState *op; // by op id
+    OpState *op;             // by op id
     struct FuncState **body; // by op id: of a scan's function
     Sharding *result_demand; // of each result
     PriceEntry *prices;      // remembered, by hash

@@ -35,18 +35,29 @@ static int64_t whole_index(const Mesh *m, const Type *t, const Sharding *s,
     return at;
 }
 
-// The share of a pending sum's addend on a device: 3, -1, -1, .. over a group
-// of any size do not add up to one, so the first device makes up for them.
-static double share(const Mesh *m, AtomSet pending, int64_t device, double x)
+bool is_padding(const Mesh *m, const Type *t, const Sharding *s, int64_t device,
+                int64_t i)
+{
+    return whole_index(m, t, s, device, i) < 0;
+}
+
+// What a device holds of a pending x. Of a sum: -2, and the first device of
+// the group makes up for the others. Of a maximum or minimum: x on the first,
+// worse on the others.
+static double share(const Mesh *m, const Sharding *s, int64_t device, double x)
 {
     int64_t group = 1;
     bool is_first = true;
     for (int a = 0; a < m->natom; a++) {
-        if (!(pending >> a & 1))
+        if (!(s->partial >> a & 1))
             continue;
         group *= m->atom[a].size;
         is_first &= mesh_coord(m, device, a) == 0;
     }
+    if (!s->partial)
+        return x;
+    if (s->combiner != COMBINE_sum)
+        return is_first ? x : s->combiner == COMBINE_max ? x - 1 : x + 1;
     return is_first ? x + 2 * (double)(group - 1) : -2;
 }
 
@@ -61,8 +72,7 @@ double **scatter(Arena *a, const Mesh *m, const Type *t, const Sharding *s,
         for (int64_t i = 0; i < n; i++) {
             int64_t k = whole_index(m, t, s, d, i);
             if (k >= 0)
-                part[d][i] =
-                    s->partial ? share(m, s->partial, d, whole[k]) : whole[k];
+                part[d][i] = share(m, s, d, whole[k]);
         }
     }
     return part;
