@@ -62,45 +62,59 @@ static bool eval_factors(Elab *e, Chain *c, Keep keep)
     return ok;
 }
 
-// Which of the chain's indices it sums. `shared` are in two factors or more.
+// The first label of a set; -1 if it is empty.
+static int first_label(Labels set)
+{
+    for (int l = 0; l < MAX_LABELS; l++)
+        if (set >> l & 1)
+            return l;
+    return -1;
+}
+
+// An index that is summed without need: it is not clear what is meant.
+static bool check_summed(Elab *e, Span at, Labels summed, Labels alone)
+{
+    const Formula *f = e->formula;
+    int unclear = f->has_left ? -1 : first_label(summed);
+    int twice = f->has_left ? first_label(summed & alone & f->summed) : -1;
+    if (unclear >= 0)
+        elab_fail(e, at,
+                  "is index %s of this product summed? Name the indices of "
+                  "the result, as in y[b, s] = ...",
+                  label_name(e, unclear));
+    if (twice >= 0)
+        elab_fail(e, at,
+                  "index %s is already summed inside a factor; name the "
+                  "inner value first",
+                  label_name(e, twice));
+    return unclear < 0 && twice < 0;
+}
+
+// Which of the chain's indices it sums. A quotient alone sums none.
 static bool find_summed(Elab *e, const Chain *c, Keep keep, Span at,
                         Labels *summed)
 {
-    Labels any = 0, shared = 0;
-    int tensors = 0;
+    Formula *f = e->formula;
+    Labels any = 0, shared = 0; // in a factor, in two or more
+    int multiplied = 0;
+    *summed = 0;
     for (int i = 0; i < c->n; i++) {
         if (c->at[i].v.kind != VALUE_TENSOR)
             continue;
         Labels has = value_labels(&c->at[i].v);
-        tensors++;
+        multiplied += !c->at[i].divides;
         shared |= any & has;
         any |= has;
     }
-    *summed = (any & ~keep.hard & ~keep.soft) | (shared & ~keep.hard);
-    *summed &= e->formula ? ~label_rest(e) : 0;
-    if (!e->formula || tensors < 2)
-        *summed = 0;
-    Labels unclear = e->formula && !e->formula->has_left ? *summed & shared : 0;
-    if (e->formula && !e->formula->has_left)
+    if (!f || multiplied < 2)
+        return true;
+    Labels alone = any & ~shared & ~keep.soft;
+    *summed = (shared | alone) & ~keep.hard & ~label_rest(e);
+    if (!f->has_left)
         *summed &= shared;
-    Labels twice = e->formula ? *summed & ~shared & e->formula->summed : 0;
-    for (int l = 0; l < MAX_LABELS && (unclear | twice); l++) {
-        if (unclear >> l & 1)
-            elab_fail(e, at,
-                      "is index %s of this product summed? Name the "
-                      "indices of the result, as in y[b, s] = ...",
-                      label_name(e, l));
-        else if (twice >> l & 1)
-            elab_fail(e, at,
-                      "index %s is already summed inside a factor; "
-                      "name the inner value first",
-                      label_name(e, l));
-        else
-            continue;
+    if (!check_summed(e, at, *summed, alone))
         return false;
-    }
-    if (e->formula)
-        e->formula->summed |= *summed & shared;
+    f->summed |= *summed & shared;
     return true;
 }
 

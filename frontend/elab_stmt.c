@@ -3,9 +3,11 @@
 
 #include "frontend/elab.h"
 
-static void name_op(Elab *e, const Value *v, const char *name)
+// An op gets the name of the variable that is first set to it, unless it was
+// there before the statement.
+static void name_op(Elab *e, const Value *v, const char *name, int before)
 {
-    if (v->kind == VALUE_TENSOR && !v->op->name && v->op->code != OP_param)
+    if (v->kind == VALUE_TENSOR && !v->op->name && v->op->id >= before)
         v->op->name = func_unique_name(e->func, name);
 }
 
@@ -19,8 +21,9 @@ static void run_assign(Elab *e, const Stmt *s)
             scope_set(e, s->targets.at[i].name.s, (Value){0});
         return;
     }
+    int before = e->func->ops.n;
     Value v = eval_formula(e, t->has_index ? &t->index : NULL, s->value);
-    name_op(e, &v, t->name.s);
+    name_op(e, &v, t->name.s, before);
     scope_set(e, t->name.s, v);
 }
 
