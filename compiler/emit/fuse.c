@@ -74,33 +74,17 @@ static void see_values(Frame *f)
 
 // --- uses --------------------------------------------------------------------
 
-static bool is_reduced(const Op *op, int dim)
-{
-    const Attr *dims = op_attr(op, A_dims);
-    for (int i = 0; i < dims->n; i++)
-        if (dims->ints[i] == dim)
-            return true;
-    return false;
-}
-
 // The points of a reduction's operand: those of its result, then its own
 // loops, which are the group's from first_loop on.
-static bool reduce_points(const Value *v, View *out)
+static bool reduce_points(const Value *v, int operand, View *out)
 {
-    View kept = {0};
-    int64_t stride[MAX_RANK];
-    const Type *in = &v->op->operand[0]->type;
-    row_major(in, stride);
-    for (int i = 0; i < in->rank; i++)
-        if (!is_reduced(v->op, i))
-            view_add_loop(&kept, in->dim[i], stride[i]);
-    if (!view_compose(&v->view, &kept, out))
+    Contraction c = op_contraction(v->op, operand);
+    if (!view_compose(&v->view, &c.kept, out))
         return false;
     while (out->rank < v->first_loop)
         view_add_loop(out, v->group->size[out->rank], 0);
-    for (int i = 0; i < in->rank; i++)
-        if (is_reduced(v->op, i))
-            view_add_loop(out, in->dim[i], stride[i]);
+    for (int i = 0; i < c.nown; i++)
+        view_add_loop(out, c.size[i], c.stride[i]);
     return true;
 }
 
@@ -124,7 +108,7 @@ bool value_operand(Frame *f, const Value *v, int i, Value **source, View *view)
         return is_computable(f, *source, view);
     }
     *source = value_base(f, v->op->operand[i], &base);
-    if (how == LOWER_reduce && !reduce_points(v, &points))
+    if (how == LOWER_reduce && !reduce_points(v, i, &points))
         return false;
     return view_compose(&points, &base, view) &&
            is_computable(f, *source, view);
@@ -148,7 +132,7 @@ static uint32_t scope_of(const Value *v)
         for (int i = 0; i < g->nroot; i++)
             scope |= (uint32_t)(g->size[i] > 1) << i;
     if (op_lower(v->op) == LOWER_reduce)
-        for (int i = 0; i < op_attr(v->op, A_dims)->n; i++)
+        for (int i = 0; i < v->nown; i++)
             own |= (uint32_t)(g->size[v->first_loop + i] > 1)
                    << (v->first_loop + i);
     return scope | own;
@@ -198,12 +182,12 @@ static bool add_own_loops(Value *v)
     v->first_loop = g->nloop;
     if (op_lower(op) != LOWER_reduce)
         return true;
-    const Type *in = &op->operand[0]->type;
-    if (g->nloop + op_attr(op, A_dims)->n > MAX_LOOPS || g->product)
+    Contraction c = op_contraction(op, 0);
+    if (g->nloop + c.nown > MAX_LOOPS || g->product)
         return false;
-    for (int i = 0; i < in->rank; i++)
-        if (is_reduced(op, i))
-            g->size[g->nloop++] = in->dim[i];
+    for (int i = 0; i < c.nown; i++)
+        g->size[g->nloop++] = c.size[i];
+    v->nown = c.nown;
     return true;
 }
 
@@ -289,6 +273,29 @@ static bool try_inline(Frame *f, Value *v)
     return true;
 }
 
+// A cheap value is computed in every nest that uses it: that reads no more,
+// and writes nothing.
+static bool try_repeat(Frame *f, Value *v)
+{
+    View base, view;
+    if (!op_lowering[v->op->code].is_free || !v->edges.n)
+        return false;
+    Value *source = value_base(f, v->op->operand[0], &base);
+    for (int i = 0; i < v->edges.n; i++) {
+        const Edge *e = &v->edges.at[i];
+        if (!e->group || !e->ok || !view_compose(&e->view, &base, &view) ||
+            !is_computable(f, source, &view))
+            return false;
+    }
+    for (int i = 0; i < v->edges.n; i++) {
+        const Edge *e = &v->edges.at[i];
+        view_compose(&e->view, &base, &view);
+        add_use(f, source, e->group, true, &view, e->scope);
+    }
+    v->kind = VALUE_repeated;
+    return true;
+}
+
 static void make_root(Frame *f, Value *v)
 {
     v->group = new_group(f, v, &v->op->type);
@@ -334,6 +341,8 @@ static void decide(Frame *f, Value *v)
         add_uses(f, v);
         return;
     }
+    if (v->kind == VALUE_open && try_repeat(f, v))
+        return;
     v->kind = VALUE_stored;
     if (op_lower(v->op) == LOWER_param)
         return;

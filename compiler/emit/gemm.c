@@ -255,8 +255,8 @@ static void write_gemm(Gen *g, Gemm *m)
 
 LLVMValueRef gemm_function(Gen *g, const GemmKind *kind)
 {
-    LLVMValueRef f, extra[48];
-    char name[160], params[64] = "ppppiiiiiiiiii";
+    LLVMValueRef f, extra[GEMM_EXTRA];
+    char name[160], params[GEMM_NPARAM + GEMM_EXTRA] = "ppppiiiiiiiiii";
     snprintf(name, sizeof name, "gemm_%s%d_%s%d_%d%s", dtype_name[kind->a],
              (int)kind->a_order, dtype_name[kind->b], (int)kind->b_order,
              (int)kind->sums, kind->end.store ? kind->end.name : "");

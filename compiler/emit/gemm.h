@@ -64,6 +64,7 @@ enum {
     GEMM_first,
     GEMM_last,
     GEMM_NPARAM,
+    GEMM_EXTRA = 64, // at most, of the end's
 };
 
 int gen_tile_columns(const Gen *g);

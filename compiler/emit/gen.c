@@ -217,8 +217,9 @@ bool gen_function(Gen *g, const char *name, const char *params, LLVMValueRef *f)
     *f = LLVMGetNamedFunction(g->module, name);
     if (*f)
         return false;
-    LLVMTypeRef type[64];
+    LLVMTypeRef type[MAX_PARAMS];
     unsigned n = (unsigned)strlen(params);
+    assert(n <= MAX_PARAMS);
     for (unsigned i = 0; i < n; i++)
         type[i] = params[i] == 'p' ? g->ptr : g->i64;
     *f = LLVMAddFunction(g->module, name,

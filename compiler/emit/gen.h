@@ -15,6 +15,7 @@ enum {
     MAX_CARRY = 64,
     MAX_LANES = 16,
     MAX_OUTER = 8,
+    MAX_PARAMS = 96,
 };
 
 typedef struct Gen {

@@ -62,6 +62,20 @@ static int add_number(Build *b, DType dtype, double number)
 
 static int add_value(Build *b, Value *v, const View *view);
 
+// An op that is computed at any point, from its one operand there.
+static int add_repeated(Build *b, const Value *v, const View *view)
+{
+    View base, points;
+    Node n = {.kind = NODE_point, .op = v->op, .dtype = v->op->type.dtype};
+    Value *source = value_base(b->frame, v->op->operand[0], &base);
+    bool ok = view_compose(view, &base, &points);
+    assert(ok);
+    (void)ok;
+    n.arg[n.narg++] = add_value(b, source, &points);
+    n.loops = b->nest->node[n.arg[0]].loops;
+    return add_node(b, n);
+}
+
 static void add_operands(Build *b, Value *v, Node *n)
 {
     for (int i = 0; i < v->op->noperand; i++) {
@@ -76,6 +90,21 @@ static void add_operands(Build *b, Value *v, Node *n)
         n->arg[n->narg++] = add_index(b, v->op, &v->view, DT_i32);
     for (int i = 0; i < n->narg; i++)
         n->loops |= b->nest->node[n->arg[i]].loops;
+}
+
+// n has the operands; those of a product are multiplied first.
+static void make_reduction(Build *b, const Value *v, Node *n)
+{
+    if (n->narg > 1) {
+        Node product = *n;
+        product.kind = NODE_point;
+        product.dtype = DT_f32;
+        n->narg = 1;
+        n->arg[0] = add_node(b, product);
+    }
+    for (int i = 0; i < v->nown; i++)
+        n->own |= 1u << (v->first_loop + i);
+    n->loops &= ~n->own;
 }
 
 // The value at its own points in the group: an op of its operands.
@@ -101,11 +130,8 @@ static int add_computed(Build *b, Value *v)
     }
     if (how == LOWER_view)
         return n.arg[0];
-    if (how == LOWER_reduce) {
-        for (int i = 0; i < op_attr(v->op, A_dims)->n; i++)
-            n.own |= 1u << (v->first_loop + i);
-        n.loops &= ~n.own;
-    }
+    if (how == LOWER_reduce)
+        make_reduction(b, v, &n);
     v->node = 1 + add_node(b, n);
     return v->node - 1;
 }
@@ -116,6 +142,8 @@ static int add_value(Build *b, Value *v, const View *view)
         return add_load(b, v->buffer, v->op->type.dtype, view);
     if (v->kind == VALUE_inline)
         return add_computed(b, v);
+    if (v->kind == VALUE_repeated)
+        return add_repeated(b, v, view);
     assert(v->kind == VALUE_leaf);
     const Attr *value = op_attr(v->op, A_value);
     return value ? add_number(b, v->op->type.dtype, value->floats[0])

@@ -81,7 +81,7 @@ const OpLowering op_lowering[NOP] = {
     [OP_floor] = {LOWER_point},
     [OP_ceil] = {LOWER_point},
     [OP_not] = {LOWER_point},
-    [OP_convert] = {LOWER_point},
+    [OP_convert] = {LOWER_point, .is_free = true},
     [OP_add] = {LOWER_point},
     [OP_subtract] = {LOWER_point},
     [OP_multiply] = {LOWER_point},
@@ -125,6 +125,8 @@ Lowering op_lower(const Op *op)
     Lowering how = op_lowering[op->code].how;
     if (how == LOWER_leaf && value && value->n != 1)
         return LOWER_param;
+    if (how == LOWER_product && op_is_thin(op))
+        return LOWER_reduce;
     return how;
 }
 

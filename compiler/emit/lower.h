@@ -10,7 +10,7 @@ typedef enum Lowering {
     LOWER_leaf,       // a number or an index: computed where it is used
     LOWER_view,       // the same elements, seen otherwise
     LOWER_point,      // element by element
-    LOWER_reduce,     // a loop over some dimensions
+    LOWER_reduce,     // a loop over some indices
     LOWER_product,    // a matrix product
     LOWER_parts,      // operands copied side by side
     LOWER_kernel,     // code of its own
@@ -27,14 +27,27 @@ typedef struct OpLowering {
     int64_t (*scratch)(const Op *op);
     // kernel: the dimension of operand 0 whose place in the whole it must know.
     int (*placed_dim)(const Op *op);
+    bool is_free;     // point: repeated in each nest rather than stored
     bool takes_index; // point: of op_index_view, as one more argument
 } OpLowering;
 
 extern const OpLowering op_lowering[NOP];
 
 // As op_lowering[].how, but a constant with one number for each element is
-// memory.
+// memory, and a product of a matrix and a vector is a reduction.
 Lowering op_lower(const Op *op);
+// How a reduction sees operand i: by the result's dimensions and by its own
+// loops, each with a stride.
+typedef struct Contraction {
+    View kept; // over the result's dimensions
+    int nown;
+    int64_t size[MAX_LOOPS], stride[MAX_LOOPS];
+} Contraction;
+
+Contraction op_contraction(const Op *op, int i);
+// Whether an einsum multiplies with a vector only.
+bool op_is_thin(const Op *op);
+
 // The index that an iota or a mask computes with, over the op's dimensions.
 View op_index_view(const Mesh *m, const Op *op);
 // Where operand i of LOWER_parts goes in the result, over its dimensions.

@@ -8,8 +8,8 @@
 #include "emit/view.h"
 
 enum {
-    MAX_NODES = 96,
-    MAX_ACCESSES = 40,
+    MAX_NODES = 128,
+    MAX_ACCESSES = 64,
 };
 
 typedef enum NodeKind {

@@ -164,6 +164,13 @@ POINT(divide)
     return LLVMBuildSelect(g->b, is_zero, minus, y, "");
 }
 
+// Before the sum; products of bf16 are exact in f32.
+POINT(einsum)
+{
+    (void)op, (void)lanes;
+    return LLVMBuildFMul(g->b, x[0], x[1], "");
+}
+
 POINT(power)
 {
     (void)op;
@@ -281,12 +288,14 @@ PointEmitter *const point_emitter[NOP] = {
     [OP_compare] = emit_compare,
     [OP_select] = emit_select,
     [OP_mask] = emit_mask,
+    [OP_einsum] = emit_einsum,
 };
 
+// max, min; all else sums.
 LLVMValueRef point_combine(const Gen *g, OpCode reduce, DType t, LLVMValueRef a,
                            LLVMValueRef b)
 {
-    if (reduce == OP_reduce_sum)
+    if (reduce != OP_reduce_max && reduce != OP_reduce_min)
         return dtype_is_float(t) ? LLVMBuildFAdd(g->b, a, b, "")
                                  : LLVMBuildAdd(g->b, a, b, "");
     return choose(g, dtype_is_float(t), reduce == OP_reduce_max, a, b);
@@ -294,10 +303,9 @@ LLVMValueRef point_combine(const Gen *g, OpCode reduce, DType t, LLVMValueRef a,
 
 LLVMValueRef point_identity(const Gen *g, OpCode reduce, DType t, int lanes)
 {
-    double sign = reduce == OP_reduce_max ? -1 : 1;
+    int sign = reduce == OP_reduce_max ? -1 : reduce == OP_reduce_min ? 1 : 0;
     if (dtype_is_float(t))
-        return gen_float(g, reduce == OP_reduce_sum ? 0 : sign * INFINITY,
-                         lanes);
+        return gen_float(g, sign ? sign * (double)INFINITY : 0, lanes);
     int64_t least = sign < 0 ? INT32_MIN : INT32_MAX;
-    return gen_int(g->i32, reduce == OP_reduce_sum ? 0 : least, lanes);
+    return gen_int(g->i32, sign ? least : 0, lanes);
 }

@@ -8,11 +8,12 @@
 #include "emit/plan.h"
 
 typedef enum ValueKind {
-    VALUE_open,   // not decided yet
-    VALUE_view,   // of `source`
-    VALUE_leaf,   // a number or an index
-    VALUE_inline, // computed in the nest of `group`
-    VALUE_stored, // in `buffer`, row major
+    VALUE_open,     // not decided yet
+    VALUE_view,     // of `source`
+    VALUE_leaf,     // a number or an index
+    VALUE_inline,   // computed in the nest of `group`
+    VALUE_repeated, // computed in the nest of each user
+    VALUE_stored,   // in `buffer`, row major
 } ValueKind;
 
 typedef struct Group Group;
@@ -31,7 +32,7 @@ typedef struct Value {
     View view;            // view: onto source; inline, stored: from the loops
     VEC(Edge) edges;
     Group *group;
-    int first_loop; // reduce: its own loops in the group
+    int first_loop, nown; // reduce: its own loops in the group
     Buffer *buffer;
     int node; // 1 + its node in the group's nest; 0: not made yet
 } Value;
