@@ -18,7 +18,6 @@ typedef struct Options {
 typedef struct Search {
     const Mesh *mesh;
     const Rule *rule;
-    bool is_merged[MAX_FACTORS]; // with others in a dimension: cannot be padded
     Options option[MAX_FACTORS];
     Placement p;
     VisitFn *visit;
@@ -26,27 +25,17 @@ typedef struct Search {
     int left; // candidates still allowed
 } Search;
 
-static bool fits(const PassContext *c, const Search *x, int f, const Split *s)
+static bool fits(const PassContext *c, const Mesh *m, const Rule *r, int f,
+                 const Split *s)
 {
-    FactorKind kind = x->rule->kind[f];
-    bool has_gap = split_has_gap(s);
-    if (has_gap && (kind == FACTOR_POSITION || kind == FACTOR_LOOKUP))
-        return false;
-    if (x->rule->size[f] % split_pieces(x->mesh, s) == 0)
-        return true;
-    return c->uneven_pad && !has_gap && !x->is_merged[f];
-}
-
-static void find_merged(Search *x, const Op *op)
-{
-    for (int t = 0; t <= op->noperand; t++) {
-        int rank = t < op->noperand ? op->operand[t]->type.rank : op->type.rank;
-        for (int i = 0; i < rank; i++) {
-            const DimFactors *df = &x->rule->dim[t][i];
-            for (int k = 0; k < df->n; k++)
-                x->is_merged[df->factor[k]] |= df->n > 1;
-        }
-    }
+    int64_t items = split_pieces(m, s);
+    for (int i = 0; i < s->n; i++)
+        items *= s->item[i] < 0 ? -s->item[i] : 1;
+    bool positional =
+        r->kind[f] == FACTOR_POSITION || r->kind[f] == FACTOR_LOOKUP;
+    if (split_has_gap(s))
+        return !positional && r->size[f] % items == 0;
+    return c->uneven_pad || r->size[f] % items == 0;
 }
 
 static void add_option(const PassContext *c, Search *x, int f, const Split *s)
@@ -55,22 +44,36 @@ static void add_option(const PassContext *c, Search *x, int f, const Split *s)
     for (int i = 0; i < o->n; i++)
         if (split_equal(&o->split[i], s))
             return;
-    if (o->n < MAX_OPTIONS - 1 && fits(c, x, f, s))
+    if (o->n < MAX_OPTIONS - 1 && fits(c, x->mesh, x->rule, f, s))
         o->split[o->n++] = *s;
 }
 
-// The split, and its prefixes that end with an axis.
-static void add_prefixes(const PassContext *c, Search *x, int f, const Split *s)
+// Whether a new axis starts with item i.
+static bool starts_axis(const Mesh *m, const Split *s, int i)
 {
-    add_option(c, x, f, s);
+    return s->item[i] >= 0 && s->item[i - 1] >= 0 &&
+           m->atom[s->item[i]].axis != m->atom[s->item[i - 1]].axis;
+}
+
+// The split, its prefixes that end with an axis, and what is left when such a
+// prefix is gathered: a gap and the rest.
+static void add_parts(const PassContext *c, Search *x, int f, const Split *s)
+{
     Split prefix = {0};
-    for (int i = 0; i + 1 < s->n; i++) {
-        split_push(&prefix, s->item[i]);
-        bool ends = s->item[i] >= 0 && s->item[i + 1] >= 0 &&
-                    x->mesh->atom[s->item[i]].axis !=
-                        x->mesh->atom[s->item[i + 1]].axis;
-        if (ends)
+    int64_t gathered = 1;
+    add_option(c, x, f, s);
+    for (int i = 0; i < s->n; i++) {
+        if (i && starts_axis(x->mesh, s, i)) {
+            Split rest = {0};
+            split_push(&rest, (int32_t)-gathered);
+            for (int k = i; k < s->n; k++)
+                split_push(&rest, s->item[k]);
             add_option(c, x, f, &prefix);
+            add_option(c, x, f, &rest);
+        }
+        split_push(&prefix, s->item[i]);
+        gathered *=
+            s->item[i] < 0 ? -s->item[i] : x->mesh->atom[s->item[i]].size;
     }
 }
 
@@ -81,7 +84,7 @@ static void add_tensor(const PassContext *c, Search *x, int t, int rank,
     factors_from_sharding(x->mesh, x->rule, t, rank, s, split);
     for (int f = 0; f < x->rule->nfactor; f++)
         if (split[f].n)
-            add_prefixes(c, x, f, &split[f]);
+            add_parts(c, x, f, &split[f]);
 }
 
 static void visit_factor(Search *x, int f, AtomSet used)
@@ -127,7 +130,6 @@ void for_each_candidate(const PassContext *c, const FuncState *s, int id,
                 .visit = visit,
                 .user = user,
                 .left = MAX_CANDIDATES};
-    find_merged(&x, op);
     for (int t = 0; t < op->noperand; t++)
         add_tensor(c, &x, t, op->operand[t]->type.rank,
                    &s->op[op->operand[t]->id].out);

@@ -32,6 +32,33 @@ static void cut_split(const Mesh *m, const Rule *r, const DimFactors *df,
     }
 }
 
+// Whether a factor stands with others in a dimension of some tensor: its
+// pieces must be even there.
+static bool is_merged(const Rule *r, int factor)
+{
+    for (int t = 0; t < MAX_TENSORS; t++)
+        for (int i = 0; i < MAX_RANK; i++)
+            for (int k = 0; r->dim[t][i].n > 1 && k < r->dim[t][i].n; k++)
+                if (r->dim[t][i].factor[k] == factor)
+                    return true;
+    return false;
+}
+
+// The split of a dimension that is one factor.
+static void take_split(const Mesh *m, const Rule *r, int factor, const Split *s,
+                       Split *out)
+{
+    int64_t parts = 1;
+    for (int k = 0; k < s->n; k++) {
+        int32_t item = s->item[k];
+        parts *= item < 0 ? -item : m->atom[item].size;
+        if (!allows(r->kind[factor], item) ||
+            (r->size[factor] % parts && is_merged(r, factor)))
+            return;
+        split_push(out, item);
+    }
+}
+
 void factors_from_sharding(const Mesh *m, const Rule *r, int t, int rank,
                            const Sharding *s, Split out[MAX_FACTORS])
 {
@@ -40,11 +67,8 @@ void factors_from_sharding(const Mesh *m, const Rule *r, int t, int rank,
         if (df->n > 1) {
             cut_split(m, r, df, &s->dim[i], out);
         } else if (df->n == 1) {
-            for (int k = 0; k < s->dim[i].n; k++) {
-                if (!allows(r->kind[df->factor[0]], s->dim[i].item[k]))
-                    break;
-                split_push(&out[df->factor[0]], s->dim[i].item[k]);
-            }
+            int f = df->factor[0];
+            take_split(m, r, f, &s->dim[i], &out[f]);
         }
     }
     for (int f = 0; f < r->nfactor; f++)
@@ -71,20 +95,27 @@ void sharding_from_factors(const Mesh *m, const Rule *r, int t, int rank,
     }
 }
 
+void place_tensor(const Mesh *m, const Op *op, const Rule *r, int t,
+                  const Placement *p, Sharding *out)
+{
+    bool is_result = t == op->noperand;
+    int rank = is_result ? op->type.rank : op->operand[t]->type.rank;
+    sharding_from_factors(m, r, t, rank, p, out);
+    out->partial = p->carried;
+    out->combiner = COMBINE_sum;
+    for (int f = 0; is_result && f < r->nfactor; f++) {
+        if (r->kind[f] == FACTOR_REDUCE || r->kind[f] == FACTOR_LOOKUP) {
+            out->partial |= split_atoms(&p->factor[f]);
+            out->combiner = r->combiner;
+        }
+    }
+}
+
 Sharding placement_of(const Mesh *m, const Op *op, const Rule *r, int t,
                       const Placement *p)
 {
     Sharding s = {0};
-    bool is_result = t == op->noperand;
-    const Type *type = is_result ? &op->type : &op->operand[t]->type;
-    sharding_from_factors(m, r, t, type->rank, p, &s);
-    s.partial = p->carried;
-    for (int f = 0; is_result && f < r->nfactor; f++) {
-        if (r->kind[f] == FACTOR_REDUCE || r->kind[f] == FACTOR_LOOKUP) {
-            s.partial |= split_atoms(&p->factor[f]);
-            s.combiner = r->combiner;
-        }
-    }
+    place_tensor(m, op, r, t, p, &s);
     return s;
 }
 

@@ -12,8 +12,8 @@ typedef struct Placement {
 
 // The splits that a tensor's sharding means for the factors of its dimensions
 // (tensor t of the rule). What does not fit a factor (an atom that does not
-// divide it inside a merged dimension, any split of a whole factor, a gap in a
-// positional one) is dropped, with all that follows it.
+// divide one that some tensor has inside a merged dimension, any split of a
+// whole factor, a gap in a positional one) is dropped, with all that follows.
 void factors_from_sharding(const Mesh *m, const Rule *r, int t, int rank,
                            const Sharding *s, Split out[MAX_FACTORS]);
 
@@ -23,6 +23,9 @@ void sharding_from_factors(const Mesh *m, const Rule *r, int t, int rank,
 
 // The same for an operand or, with t == op->noperand, the result; pending
 // sums included.
+// place_tensor fills in no more than the tensor's dimensions.
+void place_tensor(const Mesh *m, const Op *op, const Rule *r, int t,
+                  const Placement *p, Sharding *out);
 Sharding placement_of(const Mesh *m, const Op *op, const Rule *r, int t,
                       const Placement *p);
 

@@ -53,14 +53,20 @@ static double reshard_cost(const FuncState *s, const Op *value,
 static double work(const FuncState *s, const Op *op, const Rule *r,
                    const Placement *p)
 {
-    const Mesh *m = mesh_of(s);
+    double part[MAX_FACTORS]; // of each factor, on one device
     double points = 1, bytes = 0;
-    for (int f = 0; f < r->nfactor; f++)
-        points *= (double)r->size[f] / (double)split_pieces(m, &p->factor[f]);
+    for (int f = 0; f < r->nfactor; f++) {
+        part[f] = (double)r->size[f] /
+                  (double)split_pieces(mesh_of(s), &p->factor[f]);
+        points *= part[f];
+    }
     for (int t = 0; t <= op->noperand; t++) {
-        Sharding sh = placement_of(m, op, r, t, p);
         const Type *type = t < op->noperand ? &op->operand[t]->type : &op->type;
-        bytes += (double)local_bytes(m, type, &sh);
+        double size = dtype_bytes[type->dtype];
+        for (int i = 0; i < type->rank; i++)
+            for (int k = 0; k < r->dim[t][i].n; k++)
+                size *= part[r->dim[t][i].factor[k]];
+        bytes += size;
     }
     return points / points_per_byte + bytes / memory_per_byte;
 }
@@ -150,23 +156,33 @@ static double price_result(const FuncState *s, const Op *op,
     return price + reshard_cost(s, op, out, v->has_hint ? &v->hint : &end);
 }
 
+// Whether an earlier operand of the op is the same value asked for alike.
+static bool asks_again(const FuncState *s, const Op *op, const Rule *r, int t,
+                       const Placement *p, const Sharding *want)
+{
+    for (int k = 0; k < t; k++) {
+        if (op->operand[k] != op->operand[t])
+            continue;
+        Sharding other;
+        place_tensor(mesh_of(s), op, r, k, p, &other);
+        if (sharding_equal(&other, want, op->operand[t]->type.rank))
+            return true;
+    }
+    return false;
+}
+
 double price_placement(const FuncState *s, int id, const Placement *p)
 {
     const Op *op = s->func->ops.at[id];
     const Rule *r = s->op[id].rule;
     const Mesh *m = mesh_of(s);
     double price = work(s, op, r, p);
+    Sharding at;
     for (int t = 0; t < op->noperand; t++) {
-        Sharding want = placement_of(m, op, r, t, p);
-        bool repeats = false;
-        for (int k = 0; k < t; k++) {
-            Sharding other = placement_of(m, op, r, k, p);
-            repeats |= op->operand[k] == op->operand[t] &&
-                       sharding_equal(&other, &want, op->operand[t]->type.rank);
-        }
-        if (!repeats)
-            price += price_operand(s, id, op->operand[t], &want);
+        place_tensor(m, op, r, t, p, &at);
+        if (!asks_again(s, op, r, t, p, &at))
+            price += price_operand(s, id, op->operand[t], &at);
     }
-    Sharding out = placement_of(m, op, r, op->noperand, p);
-    return price + price_result(s, op, &out);
+    place_tensor(m, op, r, op->noperand, p, &at);
+    return price + price_result(s, op, &at);
 }

@@ -6,6 +6,8 @@
 // several users and every axis that splits it and leaves one of them pending:
 // suppose the value were there without that axis, let every user take it so,
 // and keep the outcome if the whole function is cheaper for it.
+#include <string.h>
+
 #include "pass/solve.h"
 
 // Whether a user pays for the axis by a pending result.
@@ -53,7 +55,8 @@ static void save(Trial *t)
 static void restore(Trial *t)
 {
     for (int i = 0; i < t->s->func->ops.n; i++)
-        if (!t->s->op[i].is_fixed)
+        if (!t->s->op[i].is_fixed &&
+            memcmp(&t->s->op[i].placement, &t->saved[i], sizeof *t->saved))
             set_placement(t->s, i, &t->saved[i]);
 }
 

@@ -90,6 +90,25 @@ static void drop_carried(FuncState *s, int id)
     }
 }
 
+static void mark_users(FuncState *s, int id)
+{
+    const OpState *o = &s->op[id];
+    for (int i = 0; i < o->uses.n; i++)
+        s->op[o->uses.at[i].user].is_stale = true;
+}
+
+// What may choose again when op `id` has changed: its users, what it reads,
+// and who else reads that.
+static void mark_stale(FuncState *s, int id)
+{
+    const Op *op = s->func->ops.at[id];
+    mark_users(s, id);
+    for (int t = 0; t < op->noperand; t++) {
+        s->op[op->operand[t]->id].is_stale = true;
+        mark_users(s, op->operand[t]->id);
+    }
+}
+
 void set_placement(FuncState *s, int id, const Placement *p)
 {
     const Op *op = s->func->ops.at[id];
@@ -99,6 +118,7 @@ void set_placement(FuncState *s, int id, const Placement *p)
     o->out = placement_of(mesh_of(s), op, o->rule, op->noperand, p);
     for (int t = 0; t < op->noperand; t++)
         o->demand[t] = placement_of(mesh_of(s), op, o->rule, t, p);
+    mark_stale(s, id);
     drop_carried(s, id);
 }
 
@@ -250,9 +270,13 @@ static void sweep(PassContext *c, FuncState *s)
     bool changed = true;
     for (int n = 0; changed && n < MAX_SWEEPS; n++) {
         changed = false;
-        for_each_op (op, s->func)
-            if (!s->op[op->id].is_fixed)
-                changed |= place_op(c, s, op->id);
+        for_each_op (op, s->func) {
+            OpState *o = &s->op[op->id];
+            if (o->is_fixed || !o->is_stale)
+                continue;
+            o->is_stale = false;
+            changed |= place_op(c, s, op->id);
+        }
     }
 }
 

@@ -30,6 +30,7 @@ typedef struct Use {
 typedef struct OpState {
     bool is_placed;
     bool is_fixed; // by a wish, a param or a loop: never chosen
+    bool is_stale; // something around it changed since it was chosen
     Rule *rule;    // NULL if it has none
     Placement placement;
     Sharding out;           // of the result, as computed
