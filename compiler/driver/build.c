@@ -1,4 +1,5 @@
 // shardc build: a native executable, or one stage on the way to it.
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,8 @@ static int link_output(Driver *d, const Emitter *e, Code *code)
     char *object = arena_printf(&d->arena, "%s.XXXXXX.o", out);
     int fd = mkstemps(object, 2);
     if (fd < 0) {
-        driver_fail(d, arena_printf(&d->arena, "%s: cannot be written", out));
+        driver_fail(d, arena_printf(&d->arena, "%s: cannot write: %s", out,
+                                    strerror(errno)));
         return EXIT_DIAGNOSTICS;
     }
     close(fd);
@@ -75,10 +77,7 @@ static void emit_native(Driver *d, const Built *b, FILE *f)
 static int emit_stage(Driver *d, const Built *b)
 {
     if (strcmp(d->o.emit, "obj") == 0) {
-        if (d->o.output)
-            emit_native(d, b, NULL);
-        else
-            driver_fail(d, "--emit=obj wants -o FILE");
+        emit_native(d, b, NULL);
         return diag_failed(&d->diag) ? EXIT_DIAGNOSTICS : EXIT_SUCCESS;
     }
     FILE *f = open_output(d);
@@ -91,26 +90,35 @@ static int emit_stage(Driver *d, const Built *b)
 
 static bool is_stage(const char *what)
 {
-    static const char *const stages[] = {"graph", "sharded", "local", "plan",
-                                         "collectives", "memory", "llvm",
-                                         "asm", "obj", "dot"};
+    static const char *const stages[] = {
+        "graph",  "sharded", "local", "plan", "collectives",
+        "memory", "llvm",    "asm",   "obj",  "dot"};
     for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++)
         if (strcmp(stages[i], what) == 0)
             return true;
     return false;
 }
 
+// What is wrong with the options, or NULL.
+static const char *wrong_options(const Options *o)
+{
+    bool has_file = o->output && strcmp(o->output, "-") != 0;
+    if (o->emit && !is_stage(o->emit))
+        return "--emit takes graph, sharded, local, plan, collectives, memory, "
+               "llvm, asm, obj or dot";
+    if (o->emit && strcmp(o->emit, "obj") == 0 && !has_file)
+        return "--emit=obj wants -o FILE";
+    if (!o->emit && !has_file)
+        return "build wants -o PROG or --emit=WHAT";
+    return NULL;
+}
+
 int command_build(Driver *d)
 {
     Built b = {0};
-    if (d->o.emit && !is_stage(d->o.emit)) {
-        fprintf(stderr, "shardc: --emit takes graph, sharded, local, plan, "
-                        "collectives, memory, llvm, asm, obj or dot, not %s\n",
-                d->o.emit);
-        return EXIT_USAGE;
-    }
-    if (!d->o.emit && (!d->o.output || strcmp(d->o.output, "-") == 0)) {
-        fputs("shardc: build wants -o PROG or --emit=WHAT\n", stderr);
+    const char *wrong = wrong_options(&d->o);
+    if (wrong) {
+        fprintf(stderr, "shardc: %s\ntry: shardc build --help\n", wrong);
         return EXIT_USAGE;
     }
     if (!build_forms(d, FORM_local, &b))

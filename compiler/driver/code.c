@@ -43,8 +43,8 @@ Plan *build_plan(Driver *d, const Built *b)
     const Func *f = module_entry(b->sharded);
     TensorPlacement placement = {
         .param = placed_of(d, f, f->ops.at, NULL, f->nparam),
-        .result = placed_of(d, f, f->results.at, f->result_names.at,
-                            f->results.n),
+        .result =
+            placed_of(d, f, f->results.at, f->result_names.at, f->results.n),
     };
     return plan_module(&d->arena, b->local, &placement);
 }

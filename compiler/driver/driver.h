@@ -14,21 +14,21 @@ enum {
 
 typedef struct Options {
     const char *command;
-    const char *input;          // the file; "-" is standard input
+    const char *input; // the file; "-" is standard input
     const char *config;
-    const char *rules;          // default: maxtext
-    const char *mesh;           // NULL: one device
-    const char *entry;          // forward, today's only one
-    const char **sets;          // NAME=VALUE, ended by NULL
+    const char *rules; // default: maxtext
+    const char *mesh;  // NULL: one device
+    const char *entry; // forward, today's only one
+    const char **sets; // NAME=VALUE, ended by NULL
     int nset;
-    const char *passes;         // opt
-    const char *emit;           // build
-    const char *output;         // -o
-    const char *name;           // explain: a value, or NULL
+    const char *passes; // opt
+    const char *emit;   // build
+    const char *output; // -o
+    const char *name;   // explain: a value, or NULL
     bool explain_rules;
     bool uneven_pad;
-    bool in_place;              // fmt -i
-    const char *interpret;      // run: by the interpreter, in this form
+    bool in_place;         // fmt -i
+    const char *interpret; // run: by the interpreter, in this form
     const char *load, *feed, *dump, *stats;
     bool isolate;
     int workers, repeat;

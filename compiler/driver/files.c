@@ -78,7 +78,7 @@ int close_output(Driver *d, FILE *f)
     if (f != stdout && fclose(f) != 0)
         bad = true;
     if (bad)
-        fail(d, d->o.output ? d->o.output : "standard output",
+        fail(d, f == stdout ? "standard output" : d->o.output,
              error ? strerror(error) : "cannot be written");
     return bad || diag_failed(&d->diag) ? EXIT_DIAGNOSTICS : EXIT_SUCCESS;
 }

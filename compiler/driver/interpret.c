@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ir/interp.h"
+#include "pass/partition.h"
 #include "runtime/safetensors.h"
 
 typedef struct Files {
@@ -36,37 +37,61 @@ static void write_value(char *at, DType t, double x)
     memcpy(&bits, &f, sizeof bits);
     uint16_t h = (uint16_t)(bits >> 16);
     char b = x != 0;
-    const void *from[] = {[DT_f32] = &f, [DT_bf16] = &h, [DT_i32] = &i,
-                          [DT_bool] = &b};
+    const void *from[] = {
+        [DT_f32] = &f, [DT_bf16] = &h, [DT_i32] = &i, [DT_bool] = &b};
     memcpy(at, from[t], (size_t)dtype_bytes[t]);
 }
 
-// The whole tensor of an entry's param, from its file.
-static double *read_param(Driver *d, const Files *files, const Op *p)
+static bool is_as_wanted(const SafeTensor *t, const Type *type)
+{
+    return safetensors_is(t, (RtDType)type->dtype) && t->rank == type->rank &&
+           memcmp(t->dim, type->dim, sizeof *t->dim * (size_t)t->rank) == 0;
+}
+
+// Ids must be below the size of the table that they index.
+static bool check_ids(const Func *entry, const SafeFile *f, const Op *p,
+                      const double *x)
+{
+    int64_t limit = p->type.dtype == DT_i32 ? param_limit(entry, p) : 0;
+    for (int64_t i = 0; limit && i < type_count(&p->type); i++) {
+        if (x[i] >= 0 && x[i] < (double)limit)
+            continue;
+        fprintf(stderr,
+                "%s: tensor %s: entry number %ld is %.0f; must be at least 0 "
+                "and less than %ld\n",
+                f->path, p->name, (long)i, x[i], (long)limit);
+        return false;
+    }
+    return true;
+}
+
+// The whole tensor of an entry's param, from its file; NULL after saying what
+// is wrong with it, in the words of runtime/inputs.c.
+static double *read_param(Driver *d, const Files *files, const Func *entry,
+                          const Op *p)
 {
     const char *class = op_str(p, A_class);
     bool is_weight = class && strcmp(class, "param") == 0;
     const SafeFile *f = is_weight ? &files->load : &files->feed;
-    const SafeTensor *t = f->path ? safetensors_find(f, p->name) : NULL;
-    if (!t) {
-        diag_error(&d->diag, (Span){0}, "no tensor %s in the %s file", p->name,
-                   is_weight ? "--load" : "--feed");
+    if (!f->path) {
+        fprintf(stderr, "no %s file, but the program wants %s\n",
+                is_weight ? "--load" : "--feed", p->name);
         return NULL;
     }
-    bool fits = safetensors_is(t, (RtDType)p->type.dtype) &&
-                t->rank == p->type.rank &&
-                memcmp(t->dim, p->type.dim,
-                       sizeof *t->dim * (size_t)t->rank) == 0;
-    if (!fits) {
-        diag_error(&d->diag, (Span){0}, "%s: tensor %s is no %s", f->path,
-                   p->name, type_string(&d->arena, &(Mesh){0}, &p->type, NULL));
+    const SafeTensor *t = safetensors_find(f, p->name);
+    if (!t || !is_as_wanted(t, &p->type)) {
+        fprintf(stderr, "%s: tensor %s: wanted %s, found ", f->path, p->name,
+                type_string(&d->arena, &(Mesh){0}, &p->type, NULL));
+        if (t)
+            safetensors_print_type(t, stderr);
+        fputs(t ? "\n" : "none\n", stderr);
         return NULL;
     }
     double *x = arena_new(&d->arena, double, (size_t)type_count(&p->type) + 1);
     for (int64_t i = 0; i < type_count(&p->type); i++)
         x[i] = read_value(f->data + t->begin + i * dtype_bytes[p->type.dtype],
                           p->type.dtype);
-    return x;
+    return check_ids(entry, f, p, x) ? x : NULL;
 }
 
 // The place in the whole tensor of entry i of a device's part; -1: padding.
@@ -154,12 +179,12 @@ static bool read_inputs(Driver *d, const Files *files, const Module *m,
     int64_t n = m->form == FORM_local ? m->mesh.ndevice : 1;
     bool ok = true;
     for (int p = 0; p < sharded->nparam; p++) {
-        const double *whole = read_param(d, files, sharded->ops.at[p]);
+        const double *whole = read_param(d, files, sharded, sharded->ops.at[p]);
         ok &= whole != NULL;
         for (int64_t k = 0; whole && k < n; k++)
-            in[p * n + k] = n == 1 ? whole
-                                   : part_of(d, &m->mesh, sharded->ops.at[p], k,
-                                             whole);
+            in[p * n + k] =
+                n == 1 ? whole
+                       : part_of(d, &m->mesh, sharded->ops.at[p], k, whole);
     }
     return ok;
 }
@@ -168,20 +193,20 @@ static int run_files(Driver *d, const Module *m, const Func *sharded,
                      const Files *files)
 {
     int64_t n = m->form == FORM_local ? m->mesh.ndevice : 1;
-    const double **in = arena_new(&d->arena, const double *,
-                                  (size_t)(sharded->nparam * n + 1));
+    const double **in =
+        arena_new(&d->arena, const double *, (size_t)(sharded->nparam * n + 1));
     if (!read_inputs(d, files, m, sharded, in))
         return EXIT_DIAGNOSTICS;
     double **out = module_interp(&d->arena, m, in);
-    double **whole =
-        arena_new(&d->arena, double *, (size_t)sharded->results.n);
+    double **whole = arena_new(&d->arena, double *, (size_t)sharded->results.n);
     for (int i = 0; i < sharded->results.n; i++)
         whole[i] = n == 1 ? out[i]
                           : join_parts(d, &m->mesh, sharded->results.at[i],
                                        out + i * n);
     print_scalars(sharded, whole);
-    return d->o.dump && !dump(d, sharded, whole) ? EXIT_DIAGNOSTICS
-                                                 : EXIT_SUCCESS;
+    bool ok = !d->o.dump || dump(d, sharded, whole);
+    int code = close_output(d, stdout);
+    return ok ? code : EXIT_DIAGNOSTICS;
 }
 
 int run_interpreter(Driver *d, const Built *b)
@@ -189,16 +214,11 @@ int run_interpreter(Driver *d, const Built *b)
     const char *form = d->o.interpret;
     const Module *m = strcmp(form, "global") == 0    ? b->global
                       : strcmp(form, "sharded") == 0 ? b->sharded
-                      : strcmp(form, "local") == 0   ? b->local
-                                                     : NULL;
+                                                     : b->local;
     Files files = {0};
-    if (!m) {
-        fprintf(stderr, "shardc: --interpret takes global, sharded or local, "
-                        "not %s\n", form);
-        return EXIT_USAGE;
-    }
     bool ok = !d->o.load || safetensors_open(d->o.load, stderr, &files.load);
     ok &= !d->o.feed || safetensors_open(d->o.feed, stderr, &files.feed);
+    ok &= !d->o.dump || outfile_probe(d->o.dump, stderr);
     int code = ok ? run_files(d, m, module_entry(b->sharded), &files)
                   : EXIT_DIAGNOSTICS;
     if (files.load.path)

@@ -1,3 +1,5 @@
+#include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -16,7 +18,10 @@ static const CommandEntry commands[] = {
 int main(int argc, char *argv[])
 {
     Driver d = {.diag = {.out = stderr, .colour = isatty(STDERR_FILENO)}};
+    signal(SIGXFSZ, SIG_IGN); // a limit on file size is an error of write
     int code = options_read(&d, argc, argv);
+    if (code == EXIT_SUCCESS) // --help, --version
+        code = close_output(&d, stdout);
     for (size_t i = 0; code < 0; i++)
         if (strcmp(commands[i].name, d.o.command) == 0)
             code = commands[i].run(&d);

@@ -10,6 +10,8 @@ typedef enum Kind {
     OPTION_int,
     OPTION_double,
     OPTION_set,     // NAME=VALUE, repeatable
+    OPTION_choice,  // one of `value`, which has | between
+    OPTION_passes,  // names of passes, comma between
     OPTION_uneven,  // only `pad`
     OPTION_warning, // -Wfoo
     OPTION_rules,   // a name; for explain also alone
@@ -19,7 +21,7 @@ typedef enum Kind {
 typedef struct Option {
     const char *name; // "--mesh"; short ones "-o"
     Kind kind;
-    size_t at; // in Options
+    size_t at;            // in Options
     const char *commands; // those that take it; NULL: all
     const char *value, *summary;
 } Option;
@@ -28,29 +30,53 @@ static const char *const models = "check build run explain";
 static const char *const runs = "run";
 
 static const Option options[] = {
-    {"--config", OPTION_string, offsetof(Options, config), models, "NAME", "the config of the model"},
-    {"--rules", OPTION_rules, offsetof(Options, rules), models, "NAME", "the rule set (default maxtext)"},
-    {"--mesh", OPTION_mesh, offsetof(Options, mesh), models, "A=N,..", "the mesh, or the name of one"},
-    {"--set", OPTION_set, 0, models, "NAME=VALUE", "another value for a size or option"},
-    {"--uneven", OPTION_uneven, 0, "check build run explain opt", "pad", "pad dimensions that do not divide"},
-    {"--entry", OPTION_string, offsetof(Options, entry), models, "forward", "the entry to compile"},
-    {"--emit", OPTION_string, offsetof(Options, emit), "build", "WHAT", "graph sharded local plan collectives memory llvm asm obj dot"},
-    {"-o", OPTION_string, offsetof(Options, output), "build opt explain fmt", "FILE", "where to write; - is standard output"},
-    {"-p", OPTION_string, offsetof(Options, passes), "opt", "LIST", "the passes, comma between"},
-    {"-i", OPTION_flag, offsetof(Options, in_place), "fmt", NULL, "change the file itself"},
-    {"--load", OPTION_string, offsetof(Options, load), runs, "FILE", "parameters (.safetensors)"},
-    {"--feed", OPTION_string, offsetof(Options, feed), runs, "FILE", "inputs (.safetensors)"},
-    {"--dump", OPTION_string, offsetof(Options, dump), runs, "FILE", "write the outputs"},
-    {"--stats", OPTION_string, offsetof(Options, stats), runs, "FILE", "write counters of the collectives"},
-    {"--isolate", OPTION_flag, offsetof(Options, isolate), runs, NULL, "a process a device, only collectives' buffers shared"},
-    {"--workers", OPTION_int, offsetof(Options, workers), runs, "N", "threads (default: one a core)"},
-    {"--repeat", OPTION_int, offsetof(Options, repeat), runs, "N", "run N times and say how long it took"},
-    {"--deadline", OPTION_double, offsetof(Options, deadline), runs, "SECONDS", "the longest a device may wait"},
-    {"--interpret", OPTION_string, offsetof(Options, interpret), runs, "FORM", "run by the interpreter: global, sharded, local"},
-    {"--print-after", OPTION_string, offsetof(Options, pass.print_after), "check build run explain opt", "PASS", "print the module after a pass, or all"},
-    {"--round-trip", OPTION_flag, offsetof(Options, pass.round_trip), "check build run explain opt", NULL, "print and reparse after each pass"},
-    {"--time-passes", OPTION_flag, offsetof(Options, pass.time), "check build run explain opt", NULL, "say what each pass took"},
-    {"-W", OPTION_warning, 0, NULL, "[no-|error=]NAME", "warnings: hide, show, make errors"},
+    {"--config", OPTION_string, offsetof(Options, config), models, "NAME",
+     "the config of the model"},
+    {"--rules", OPTION_rules, offsetof(Options, rules), models, "NAME",
+     "the rule set (default maxtext)"},
+    {"--mesh", OPTION_mesh, offsetof(Options, mesh), models, "A=N,..",
+     "the mesh, or the name of one"},
+    {"--set", OPTION_set, 0, models, "NAME=VALUE",
+     "another value for a size or option"},
+    {"--uneven", OPTION_uneven, 0, "check build run explain opt", "pad",
+     "pad dimensions that do not divide"},
+    {"--entry", OPTION_choice, offsetof(Options, entry), models, "forward",
+     "the entry to compile"},
+    {"--emit", OPTION_string, offsetof(Options, emit), "build", "WHAT",
+     "graph sharded local plan collectives memory llvm asm obj dot"},
+    {"-o", OPTION_string, offsetof(Options, output), "build opt explain fmt",
+     "FILE", "where to write; - is standard output"},
+    {"-p", OPTION_passes, offsetof(Options, passes), "opt", "PASS,..",
+     "the passes to run"},
+    {"-i", OPTION_flag, offsetof(Options, in_place), "fmt", NULL,
+     "change the file itself"},
+    {"--load", OPTION_string, offsetof(Options, load), runs, "FILE",
+     "parameters (.safetensors)"},
+    {"--feed", OPTION_string, offsetof(Options, feed), runs, "FILE",
+     "inputs (.safetensors)"},
+    {"--dump", OPTION_string, offsetof(Options, dump), runs, "FILE",
+     "write the outputs"},
+    {"--stats", OPTION_string, offsetof(Options, stats), runs, "FILE",
+     "write counters of the collectives"},
+    {"--isolate", OPTION_flag, offsetof(Options, isolate), runs, NULL,
+     "a process a device, only collectives' buffers shared"},
+    {"--workers", OPTION_int, offsetof(Options, workers), runs, "N",
+     "threads (default: one a core)"},
+    {"--repeat", OPTION_int, offsetof(Options, repeat), runs, "N",
+     "run N times and say how long it took"},
+    {"--deadline", OPTION_double, offsetof(Options, deadline), runs, "SECONDS",
+     "the longest a device may wait"},
+    {"--interpret", OPTION_choice, offsetof(Options, interpret), runs,
+     "global|sharded|local", "run this form by the interpreter"},
+    {"--print-after", OPTION_passes, offsetof(Options, pass.print_after),
+     "check build run explain opt", "PASS|all",
+     "print the module after a pass"},
+    {"--round-trip", OPTION_flag, offsetof(Options, pass.round_trip),
+     "check build run explain opt", NULL, "print and reparse after each pass"},
+    {"--time-passes", OPTION_flag, offsetof(Options, pass.time),
+     "check build run explain opt", NULL, "say what each pass took"},
+    {"-W", OPTION_warning, 0, NULL, "error|[no-|error=]NAME",
+     "warnings: make errors; show, hide"},
 };
 
 enum {
@@ -66,24 +92,43 @@ static const CommandInfo commands[] = {
 #include "driver/commands.def"
 };
 
+// Whether `word` is one of those that stand in `list` with `between` between.
+static bool is_among(const char *list, char between, const char *word)
+{
+    const char ends[] = {between, '\0'};
+    size_t len = strlen(word);
+    for (const char *s = list; *s; s += strcspn(s, ends), s += *s == between)
+        if (strcspn(s, ends) == len && memcmp(s, word, len) == 0)
+            return true;
+    return false;
+}
+
 static bool takes(const Option *o, const char *command)
 {
     if (!o->commands)
         return true;
-    size_t len = strlen(command);
-    for (const char *s = o->commands; *s; s += strcspn(s, " "), s += *s == ' ')
-        if (strcspn(s, " ") == len && memcmp(s, command, len) == 0)
-            return true;
-    return false;
+    return is_among(o->commands, ' ', command);
+}
+
+static void print_names(const char *command)
+{
+    if (strcmp(command, "opt") == 0) {
+        puts("\npasses");
+#define PASS(name, summary) printf("  %-21s %s\n", #name, summary);
+#include "pass/passes.def"
+    }
+    puts("\nwarnings");
+#define WARNING(id, name, summary) printf("  %-21s %s\n", name, summary);
+#include "base/warnings.def"
 }
 
 static void print_help(const char *command)
 {
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
         if (!command || strcmp(command, commands[i].name) == 0)
-            printf("%s shardc %-8s%-42s %s\n", i && !command ? "      " : "usage:",
-                   commands[i].name, commands[i].arguments,
-                   commands[i].summary);
+            printf("%s shardc %-8s%-42s %s\n",
+                   i && !command ? "      " : "usage:", commands[i].name,
+                   commands[i].arguments, commands[i].summary);
     if (!command) {
         puts("\n`shardc COMMAND --help` lists the options of a command.");
         return;
@@ -91,15 +136,25 @@ static void print_help(const char *command)
     puts("");
     for (int i = 0; i < NOPTION; i++)
         if (takes(&options[i], command))
-            printf("  %-14s %-18s %s\n", options[i].name,
+            printf("  %-14s %-22s %s\n", options[i].name,
                    options[i].value ? options[i].value : "",
                    options[i].summary);
+    print_names(command);
 }
 
 static int usage(const char *command, const char *what, const char *arg)
 {
     fprintf(stderr, "shardc: %s%s\ntry: shardc %s%s--help\n", what, arg,
             command ? command : "", command ? " " : "");
+    return EXIT_USAGE;
+}
+
+static int bad_value(const char *command, const Option *opt, const char *value)
+{
+    fprintf(stderr,
+            "shardc: bad value for %s, which takes %s: %s\n"
+            "try: shardc %s --help\n",
+            opt->name, opt->value, value, command);
     return EXIT_USAGE;
 }
 
@@ -123,10 +178,10 @@ static bool store(Driver *d, const Option *opt, const char *value)
     case OPTION_string:
     case OPTION_rules: *(const char **)at = value; return true;
     case OPTION_mesh:
-        *(const char **)at = *(const char **)at
-                                 ? arena_printf(&d->arena, "%s,%s",
-                                                *(const char **)at, value)
-                                 : value;
+        *(const char **)at =
+            *(const char **)at
+                ? arena_printf(&d->arena, "%s,%s", *(const char **)at, value)
+                : value;
         return true;
     case OPTION_int: {
         long n = strtol(value, &end, 10);
@@ -137,6 +192,14 @@ static bool store(Driver *d, const Option *opt, const char *value)
         *(double *)at = strtod(value, &end);
         return *value && !*end && *(double *)at > 0;
     case OPTION_set: add_set(d, value); return strchr(value, '=') != NULL;
+    case OPTION_choice:
+        *(const char **)at = value;
+        return is_among(opt->value, '|', value);
+    case OPTION_passes:
+        *(const char **)at = value;
+        return passes_are_known(value) ||
+               (opt->at == offsetof(Options, pass.print_after) &&
+                strcmp(value, "all") == 0);
     case OPTION_uneven:
         d->o.uneven_pad = true;
         return strcmp(value, "pad") == 0;
@@ -181,7 +244,7 @@ static int read_option(Driver *d, int argc, char *argv[], int *i)
         value = argv[++*i];
     }
     if (!store(d, opt, value))
-        return usage(command, "bad value: ", arg[len] ? arg : value);
+        return bad_value(command, opt, value);
     return -1;
 }
 
@@ -225,7 +288,5 @@ int options_read(Driver *d, int argc, char *argv[])
     }
     if (!o->input)
         return usage(o->command, "no input file", "");
-    if (o->entry && strcmp(o->entry, "forward") != 0)
-        return usage(o->command, "the entry is forward, not ", o->entry);
     return -1;
 }
