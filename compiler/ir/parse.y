@@ -9,6 +9,7 @@
 %locations
 %param { void *scanner }
 %parse-param { struct Parser *p }
+%initial-action { @$ = (Span){.source = p->source}; }
 
 %code requires {
 #include "base/diag.h"
