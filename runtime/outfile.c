@@ -17,10 +17,12 @@ static void fail(OutFile *f)
     f->failed = true;
 }
 
+// With a dot behind it, so that a file in its place is ENOTDIR.
 static char *folder_of(const char *path)
 {
-    char *copy = strdup(path);
-    char *folder = copy ? strdup(dirname(copy)) : NULL;
+    char *copy = strdup(path), *folder = NULL;
+    if (copy && asprintf(&folder, "%s/.", dirname(copy)) < 0)
+        folder = NULL;
     free(copy);
     return folder;
 }
