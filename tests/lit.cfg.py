@@ -14,6 +14,8 @@ for name, value in [
     ("golden", "python3 " + os.path.join(root, "tests", "run", "golden.py")),
     ("stats", "python3 " + os.path.join(root, "tests", "run", "stats.py")),
     ("compare", "python3 " + os.path.join(root, "tests", "run", "compare.py")),
+    ("exits", "python3 " + os.path.join(root, "tests", "fault", "exits.py")),
+    ("broken", "python3 " + os.path.join(root, "tests", "fault", "broken.py")),
 ]:
     config.substitutions.append((r"(?<![/\w.-])%%?%s\b(?![/.-])" % name, value))
 config.substitutions.append(("%root", root))
