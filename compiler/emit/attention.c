@@ -108,14 +108,13 @@ static void multiply_keys(const Attention *a)
 static void multiply_values(const Attention *a)
 {
     Gen *g = a->g;
-    int width = gen_tile_columns(g);
     LLVMValueRef f = gemm_pack_function(g, DT_f32, g->rows, PACK_K);
     gen_call(g, f, 6,
              (LLVMValueRef[]){scratch(a, a->at.scores),
                               scratch(a, a->at.weights), a->nq, a->nt,
                               gen_i64(g, KEY_BLOCK), gen_i64(g, 1)});
     LLVMValueRef values = gen_address(g, scratch(a, a->at.values),
-                                      gen_scale(g, a->t0, 4 * width));
+                                      gen_scale(g, a->t0, gen_tile_pitch(g)));
     multiply(a, scratch(a, a->at.weights), values, gen_i64(g, 4 * a->t),
              scratch(a, a->at.sums), a->at.sums_pitch, gen_i64(g, a->v), a->nt,
              a->t0);

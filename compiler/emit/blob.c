@@ -17,17 +17,21 @@ static int64_t append(Blob *b, const void *data, size_t n)
     return at;
 }
 
-static RtSplit split_table(const Split *s)
+// Tables are filled field by field in zeroed memory, so that what lies between
+// the fields is the same in every object.
+
+static void set_split(RtSplit *t, const Split *s)
 {
-    RtSplit t = {.n = s->n};
     static_assert((int)RT_MAX_ITEMS >= (int)MAX_ITEMS, "items");
-    memcpy(t.item, s->item, sizeof s->item[0] * (size_t)s->n);
-    return t;
+    t->n = s->n;
+    memcpy(t->item, s->item, sizeof s->item[0] * (size_t)s->n);
 }
 
-static RtPlace place_of(const Buffer *b, int64_t at, int64_t step)
+static void set_place(RtPlace *t, const Buffer *b, int64_t at, int64_t step)
 {
-    return (RtPlace){b->is_shared, b->at + at, step};
+    t->is_shared = b->is_shared;
+    t->at = b->at + at;
+    t->step = step;
 }
 
 static int64_t write_steps(Blob *b, const Plan *p)
@@ -58,30 +62,26 @@ static int64_t counted_bytes(const Op *op)
     return gathers ? b : a;
 }
 
-static RtCollective collective_table(const Transfer *x)
+static void set_collective(RtCollective *t, const Transfer *x)
 {
     const Op *op = x->op;
     const Type *in = &op->operand[0]->type;
     const Attr *from = op_attr(op, A_from), *to = op_attr(op, A_to);
-    const Attr *group = from ? from : op_attr(op, A_axes);
-    RtCollective t = {
-        .id = (int32_t)op_int(op, A_id, 0),
-        .kind = (int32_t)op_lowering[op->code].collective,
-        .combine = combine_of(op),
-        .dtype = (int32_t)in->dtype,
-        .rank = in->rank,
-        .split_dim = (int32_t)op_int(op, A_split_dim, 0),
-        .concat_dim = (int32_t)op_int(op, A_concat_dim, 0),
-        .group = split_table(group->split),
-        .source = place_of(x->source, x->at, x->step),
-        .result = place_of(x->result, 0, 0),
-        .bytes = counted_bytes(op),
-    };
+    t->id = (int32_t)op_int(op, A_id, 0);
+    t->kind = (int32_t)op_lowering[op->code].collective;
+    t->combine = combine_of(op);
+    t->dtype = (int32_t)in->dtype;
+    t->rank = in->rank;
+    t->split_dim = (int32_t)op_int(op, A_split_dim, 0);
+    t->concat_dim = (int32_t)op_int(op, A_concat_dim, 0);
+    t->bytes = counted_bytes(op);
     for (int i = 0; i < in->rank; i++)
-        t.dim[i] = in->dim[i];
+        t->dim[i] = in->dim[i];
+    set_split(&t->group, from ? from->split : op_attr(op, A_axes)->split);
     if (to)
-        t.to = split_table(to->split);
-    return t;
+        set_split(&t->to, to->split);
+    set_place(&t->source, x->source, x->at, x->step);
+    set_place(&t->result, x->result, 0, 0);
 }
 
 static int64_t write_collectives(Blob *b, const Plan *p)
@@ -89,28 +89,25 @@ static int64_t write_collectives(Blob *b, const Plan *p)
     int n = p->transfers.n;
     RtCollective *t = arena_new(b->arena, RtCollective, (size_t)n + 1);
     for (int i = 0; i < n; i++)
-        t[i] = collective_table(p->transfers.at[i]);
+        set_collective(&t[i], p->transfers.at[i]);
     return append(b, t, sizeof *t * (size_t)n);
 }
 
-static RtTensor tensor_table(const Tensor *x)
+static void set_tensor(RtTensor *t, const Tensor *x)
 {
     const Placed *placed = &x->placed;
-    RtTensor t = {
-        .class_ = (int32_t)x->class_,
-        .dtype = (int32_t)x->local.dtype,
-        .rank = x->local.rank,
-        .has_limit = placed->limit != 0,
-        .limit = placed->limit,
-        .place = place_of(x->buffer, x->at, 0),
-    };
-    snprintf(t.name, sizeof t.name, "%s", placed->name);
-    for (int i = 0; i < t.rank; i++) {
-        t.dim[i] = placed->type.dim[i];
-        t.local[i] = x->local.dim[i];
-        t.split[i] = split_table(&placed->sharding.dim[i]);
+    t->class_ = (int32_t)x->class_;
+    t->dtype = (int32_t)x->local.dtype;
+    t->rank = x->local.rank;
+    t->has_limit = placed->limit != 0;
+    t->limit = placed->limit;
+    snprintf(t->name, sizeof t->name, "%s", placed->name);
+    for (int i = 0; i < t->rank; i++) {
+        t->dim[i] = placed->type.dim[i];
+        t->local[i] = x->local.dim[i];
+        set_split(&t->split[i], &placed->sharding.dim[i]);
     }
-    return t;
+    set_place(&t->place, x->buffer, x->at, 0);
 }
 
 static int64_t write_tensors(Blob *b, const Plan *p)
@@ -118,7 +115,7 @@ static int64_t write_tensors(Blob *b, const Plan *p)
     int n = p->tensors.n;
     RtTensor *t = arena_new(b->arena, RtTensor, (size_t)n + 1);
     for (int i = 0; i < n; i++)
-        t[i] = tensor_table(&p->tensors.at[i]);
+        set_tensor(&t[i], &p->tensors.at[i]);
     return append(b, t, sizeof *t * (size_t)n);
 }
 
@@ -149,9 +146,11 @@ static int64_t write_constants(Blob *b, const Plan *p, int32_t *count)
     int n = 0;
     for (int i = 0; i < p->buffers.n; i++) {
         const Buffer *x = p->buffers.at[i];
-        if (x->constant)
-            t[n++] = (RtConstant){place_of(x, 0, 0), x->bytes,
-                                  write_numbers(b, x->constant)};
+        if (!x->constant)
+            continue;
+        set_place(&t[n].place, x, 0, 0);
+        t[n].bytes = x->bytes;
+        t[n++].data = write_numbers(b, x->constant);
     }
     *count = n;
     return append(b, t, sizeof *t * (size_t)n);
@@ -172,20 +171,19 @@ static void describe_mesh(RtProgram *h, const Mesh *m)
 
 void blob_write(Blob *b, const Plan *p)
 {
-    RtProgram h = {
-        .magic = RT_MAGIC,
-        .priv_bytes = p->bytes[0],
-        .shared_bytes = p->bytes[1],
-        .nkernel = p->kernels.n,
-        .nstep = p->steps.n,
-        .ncollective = p->transfers.n,
-        .ntensor = p->tensors.n,
-    };
-    append(b, &h, sizeof h);
-    describe_mesh(&h, &p->module->mesh);
-    h.steps = write_steps(b, p);
-    h.collectives = write_collectives(b, p);
-    h.tensors = write_tensors(b, p);
-    h.constants = write_constants(b, p, &h.nconstant);
-    memcpy(b->bytes.at, &h, sizeof h);
+    RtProgram *h = arena_new(b->arena, RtProgram, 1);
+    h->magic = RT_MAGIC;
+    h->priv_bytes = p->bytes[0];
+    h->shared_bytes = p->bytes[1];
+    h->nkernel = p->kernels.n;
+    h->nstep = p->steps.n;
+    h->ncollective = p->transfers.n;
+    h->ntensor = p->tensors.n;
+    append(b, h, sizeof *h);
+    describe_mesh(h, &p->module->mesh);
+    h->steps = write_steps(b, p);
+    h->collectives = write_collectives(b, p);
+    h->tensors = write_tensors(b, p);
+    h->constants = write_constants(b, p, &h->nconstant);
+    memcpy(b->bytes.at, h, sizeof *h);
 }

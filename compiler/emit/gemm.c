@@ -74,7 +74,7 @@ static void add_edge(const Gen *g, const Tile *t, LLVMValueRef c,
     loop_begin(g, &i, zero, t->rows, one, 0, NULL);
     LLVMValueRef to = gen_address(g, c, gen_mul(g, i.i, pitch));
     LLVMValueRef from =
-        gen_address(g, t->sums, gen_scale(g, i.i, 4 * gen_tile_columns(g)));
+        gen_address(g, t->sums, gen_scale(g, i.i, gen_tile_pitch(g)));
     loop_begin(g, &j, zero, t->columns, one, 0, NULL);
     LLVMValueRef out = gen_address(g, to, gen_scale(g, j.i, 4));
     LLVMValueRef x =
@@ -115,7 +115,7 @@ static void multiply_into_c(Gen *g, const Gemm *m, LLVMValueRef a,
     call_tile(g, m, a, b, c, pitch, add);
     branch_else(g, &is_full);
     t->sums = m->tile;
-    call_tile(g, m, a, b, m->tile, gen_i64(g, 4 * gen_tile_columns(g)),
+    call_tile(g, m, a, b, m->tile, gen_i64(g, gen_tile_pitch(g)),
               gen_i64(g, 0));
     add_edge(g, t, c, pitch, add);
     branch_end(g, &is_full);
@@ -149,7 +149,7 @@ static void multiply_to_end(Gen *g, const Gemm *m, LLVMValueRef a,
     Branch last;
     const GemmEnd *end = &m->kind->end;
     bool waits = m->kind->sums == SUMS_WAIT;
-    LLVMValueRef pitch = gen_i64(g, 4 * gen_tile_columns(g));
+    LLVMValueRef pitch = gen_i64(g, gen_tile_pitch(g));
     LLVMValueRef is_last = is_last_block(g, m);
     t->sums = waits ? sums_of_tile(g, m, t) : m->tile;
     branch_if(g, &last, is_last);
@@ -232,7 +232,7 @@ static void write_gemm(Gen *g, Gemm *m)
     Loop jc, im, pc, ic;
     bool waits = m->kind->sums == SUMS_WAIT;
     if (!waits)
-        m->tile = gen_stack(g, 4 * g->rows * gen_tile_columns(g));
+        m->tile = gen_stack(g, g->rows * gen_tile_pitch(g));
     place_scratch(g, m);
     m->nc = block_loop(g, &jc, m->param[GEMM_n], block_columns(m));
     m->jc = jc.i;

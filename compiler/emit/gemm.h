@@ -68,6 +68,7 @@ enum {
 };
 
 int gen_tile_columns(const Gen *g);
+int64_t gen_tile_pitch(const Gen *g); // bytes between rows of a tile of sums
 // The function of a kind; made at its first use.
 LLVMValueRef gemm_function(Gen *g, const GemmKind *kind);
 

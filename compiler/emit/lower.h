@@ -19,14 +19,14 @@ typedef enum Lowering {
 } Lowering;
 
 typedef struct OpLowering {
-    Lowering how;
     // view: the result's dimensions onto the operand's elements.
     void (*view)(const Mesh *m, const Op *op, View *v);
-    RtCollectiveKind collective;
     // kernel: bytes of memory it works in. NULL: none.
     int64_t (*scratch)(const Op *op);
     // kernel: the dimension of operand 0 whose place in the whole it must know.
     int (*placed_dim)(const Op *op);
+    Lowering how;
+    RtCollectiveKind collective;
     bool is_free;     // point: repeated in each nest rather than stored
     bool takes_index; // point: of op_index_view, as one more argument
 } OpLowering;

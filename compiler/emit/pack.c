@@ -12,7 +12,7 @@ enum {
 
 typedef struct Pack {
     DType dtype;
-    int width;
+    int64_t width;
     PackOrder order;
     LLVMValueRef from, to, n, k, stride_n, stride_k;
 } Pack;
@@ -46,7 +46,7 @@ static void pack_single(const Gen *g, const Pack *p, LLVMValueRef from,
 }
 
 // Largest power of two of lanes, at most 8, that fits in n.
-static int piece(int n)
+static int piece(int64_t n)
 {
     return n >= 8 ? 8 : n >= 4 ? 4 : n >= 2 ? 2 : 1;
 }
@@ -58,11 +58,11 @@ static void pack_rows(const Gen *g, const Pack *p, LLVMValueRef from,
     loop_begin(g, &k, gen_i64(g, 0), p->k, gen_i64(g, 1), 0, NULL);
     LLVMValueRef in = element_at(g, p, from, gen_i64(g, 0), k.i);
     LLVMValueRef out = gen_address(g, to, gen_scale(g, k.i, 4 * p->width));
-    for (int i = 0, n; i < p->width; i += n) {
+    for (int64_t i = 0, n; i < p->width; i += n) {
         n = piece(p->width - i);
         LLVMValueRef at = gen_offset(g, in, i * dtype_bytes[p->dtype]);
-        gen_store(g, gen_load_as(g, p->dtype, at, n), gen_offset(g, out, 4 * i),
-                  4);
+        gen_store(g, gen_load_as(g, p->dtype, at, (int)n),
+                  gen_offset(g, out, 4 * i), 4);
     }
     loop_end(g, &k, NULL);
 }
@@ -103,16 +103,16 @@ static void store_part(const Gen *g, LLVMValueRef v, LLVMValueRef to, int n)
         for (int j = 0; j < m; j++)
             pick[j] = i + j;
         LLVMValueRef part = m == BLOCK ? v : gen_shuffle(g, v, v, m, pick);
-        gen_store(g, part, gen_offset(g, to, 4 * i), 4);
+        gen_store(g, part, gen_offset(g, to, (int64_t)4 * i), 4);
     }
 }
 
 // Columns i0.. of 8 steps of k.
 static void pack_block(const Gen *g, const Pack *p, LLVMValueRef in,
-                       LLVMValueRef out, int i0)
+                       LLVMValueRef out, int64_t i0)
 {
     LLVMValueRef v[BLOCK];
-    int n = p->width - i0 < BLOCK ? p->width - i0 : BLOCK;
+    int n = p->width - i0 < BLOCK ? (int)(p->width - i0) : BLOCK;
     for (int i = 0; i < BLOCK; i++) {
         LLVMValueRef at = gen_mul(g, gen_i64(g, i0 + i), p->stride_n);
         at = gen_address(g, in, gen_scale(g, at, dtype_bytes[p->dtype]));
@@ -133,7 +133,7 @@ static void pack_transposed(const Gen *g, const Pack *p, LLVMValueRef from,
     loop_begin(g, &k, gen_i64(g, 0), whole, gen_i64(g, BLOCK), 0, NULL);
     LLVMValueRef in = element_at(g, p, from, gen_i64(g, 0), k.i);
     LLVMValueRef out = gen_address(g, to, gen_scale(g, k.i, 4 * p->width));
-    for (int i = 0; i < p->width; i += BLOCK)
+    for (int64_t i = 0; i < p->width; i += BLOCK)
         pack_block(g, p, in, out, i);
     loop_end(g, &k, NULL);
     pack_single(g, p, from, to, whole, gen_i64(g, p->width));

@@ -70,7 +70,7 @@ static void store_tile(Gen *g, void *context, const LLVMValueRef extra[],
     loop_begin(g, &row, zero, t->rows, gen_i64(g, 1), 0, NULL);
     Scope outer = c.now;
     LLVMValueRef sums =
-        gen_address(g, t->sums, gen_scale(g, row.i, 4 * gen_tile_columns(g)));
+        gen_address(g, t->sums, gen_scale(g, row.i, gen_tile_pitch(g)));
     nest_code_enter(&c, 0, gen_add(g, t->row, row.i));
     nest_code_hoist(&c, p->end->nnode);
     LLVMValueRef whole =

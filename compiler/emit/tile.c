@@ -18,6 +18,11 @@ int gen_tile_columns(const Gen *g)
     return VECTORS * g->lanes;
 }
 
+int64_t gen_tile_pitch(const Gen *g)
+{
+    return (int64_t)4 * VECTORS * g->lanes;
+}
+
 static LLVMValueRef vector_at(const Gen *g, LLVMValueRef p, int j)
 {
     return gen_offset(g, p, (int64_t)j * g->lanes * 4);
@@ -31,7 +36,8 @@ static void multiply_step(const Gen *g, const TileCode *t, LLVMValueRef a,
     for (int j = 0; j < VECTORS; j++)
         column[j] = gen_load(g, t->vector, vector_at(g, b, j), 4 * g->lanes);
     for (int i = 0; i < t->rows; i++) {
-        LLVMValueRef x = gen_load(g, g->f32, gen_offset(g, a, 4 * i), 4);
+        LLVMValueRef x =
+            gen_load(g, g->f32, gen_offset(g, a, (int64_t)4 * i), 4);
         x = gen_splat(g, x, g->lanes);
         for (int j = 0; j < VECTORS; j++) {
             LLVMValueRef *s = &sum[i * VECTORS + j];
@@ -50,7 +56,7 @@ static void multiply_loop(const Gen *g, const TileCode *t, LLVMValueRef from,
     LLVMValueRef next[MAX_CARRY];
     for (int i = 0; i < n; i++)
         next[i] = l.carry[i];
-    int64_t a_bytes = 4 * t->rows, b_bytes = 4 * gen_tile_columns(g);
+    int64_t a_bytes = (int64_t)4 * t->rows, b_bytes = gen_tile_pitch(g);
     for (int u = 0; u < unroll; u++)
         multiply_step(g, t, gen_offset(g, l.carry[0], u * a_bytes),
                       gen_offset(g, l.carry[1], u * b_bytes), next + 2);
