@@ -24,9 +24,14 @@ static void print_string(const char *s, FILE *f)
     fputc('"', f);
 }
 
-// Short where that is exact; infinities and NaN by name.
+// Short where that is exact; infinities and NaN by name, a negative zero as no
+// integer.
 static void print_float(double x, FILE *f)
 {
+    if (x == 0 && signbit(x)) {
+        fputs("-0.0", f);
+        return;
+    }
     if (isnan(x) || isinf(x)) {
         fputs(isnan(x) ? "nan" : x < 0 ? "-inf" : "inf", f);
         return;

@@ -3,6 +3,8 @@
 // Small results only (a table of rotation frequencies, not a tensor), computed
 // by the interpreter in f64 and so better rounded than the program would do. A
 // table is not spread over further dimensions: that is left to the program.
+#include <string.h>
+
 #include "ir/interp.h"
 #include "ir/op.h"
 #include "pass/pass.h"
@@ -28,10 +30,11 @@ static bool can_fold(const Fold *x, const Op *op)
     return true;
 }
 
+// Whether all are the same number; 0 and -0 are two.
 static bool is_uniform(const double *x, int64_t n)
 {
     for (int64_t i = 1; i < n; i++)
-        if (x[i] != x[0])
+        if (memcmp(&x[i], &x[0], sizeof x[0]) != 0)
             return false;
     return true;
 }
