@@ -2,7 +2,8 @@
 //
 // Larger buffers are placed first, each at the lowest offset that is free for
 // the steps between its first and its last use (greedy by size, as in Pisarchyk
-// and Lee, 2020). What a loop uses and others have written lives until the
+// and Lee, 2020). A result lies where an operand of an elementwise kernel lay,
+// if that ends there. What a loop uses and others have written lives until the
 // loop ends.
 #include <stdlib.h>
 
@@ -71,6 +72,70 @@ static void stretch_over_loops(Plan *p)
     }
 }
 
+bool kernel_reads_in_place(const Kernel *k, int access)
+{
+    const Nest *n = k->nest;
+    const Access *in = &k->access.at[access], *out = &k->access.at[0];
+    if (!n || (k->product && access >= k->access.n - 2) ||
+        dtype_bytes[in->dtype] != dtype_bytes[out->dtype] ||
+        !view_equal(&in->view, &out->view))
+        return false;
+    for (int i = 0; i < n->nnode; i++)
+        if (n->node[i].own)
+            return false;
+    return true;
+}
+
+// Whether b is used for the last time by the kernel of a step, which may write
+// its result there.
+static bool can_take(const Kernel *k, int step, const Buffer *result, Buffer *b)
+{
+    if (b == result || b->is_kept || b->last != step || b->alias ||
+        b->bytes != result->bytes || b->is_shared != result->is_shared ||
+        (k->scratch && buffer_root(k->scratch) == b))
+        return false;
+    for (int i = 1; i < k->access.n; i++) {
+        Buffer *other = k->access.at[i].buffer;
+        if (other && buffer_root(other) == b && !kernel_reads_in_place(k, i))
+            return false;
+    }
+    return true;
+}
+
+// The first step of the innermost loop around a step; 0 if there is none.
+static int loop_around(const Plan *p, int step)
+{
+    int first = 0;
+    for (int i = 0; i < step; i++) {
+        const Step *s = &p->steps.at[i];
+        if (s->kind == RT_LOOP && step <= i + s->index)
+            first = i + 1;
+    }
+    return first;
+}
+
+// A result takes the place of an operand of the same size that ends with it.
+static void reuse_operands(Plan *p)
+{
+    for (int i = 0; i < p->steps.n; i++) {
+        if (p->steps.at[i].kind != RT_KERNEL)
+            continue;
+        const Kernel *k = p->kernels.at[p->steps.at[i].index];
+        Buffer *result = buffer_root(k->access.at[0].buffer);
+        if (result->first != i || result->is_kept)
+            continue;
+        for (int n = 1; n < k->access.n; n++) {
+            Buffer *b = k->access.at[n].buffer;
+            b = b ? buffer_root(b) : result;
+            if (b->first < loop_around(p, i) || !can_take(k, i, result, b))
+                continue;
+            result->alias = b;
+            b->last = result->last;
+            break;
+        }
+    }
+}
+
 static bool overlap(const Buffer *a, const Buffer *b)
 {
     return a->first <= b->last && b->first <= a->last;
@@ -133,6 +198,7 @@ void place_buffers(Plan *p)
     merge_aliases(p);
     find_uses(p);
     stretch_over_loops(p);
+    reuse_operands(p);
     for (int i = 0; i < p->buffers.n; i++) {
         Buffer *b = p->buffers.at[i];
         if (b->is_kept)

@@ -137,18 +137,6 @@ static void bind_params(Frame *f, Frame *body, const Op *op, Buffer *carry)
     }
 }
 
-static bool reads_in_place(const Kernel *k, int access)
-{
-    const Nest *n = k->nest;
-    if (!n || n->has_product ||
-        !view_equal(&k->access.at[access].view, &k->access.at[0].view))
-        return false;
-    for (int i = 0; i < n->nnode; i++)
-        if (n->node[i].own)
-            return false;
-    return true;
-}
-
 // Whether step i reads the carried value so that it cannot be written there.
 static bool step_reads(const Plan *p, int i, const Buffer *carry, bool writes)
 {
@@ -160,7 +148,8 @@ static bool step_reads(const Plan *p, int i, const Buffer *carry, bool writes)
     const Kernel *k = p->kernels.at[s->index];
     for (int n = 1; n < k->access.n; n++) {
         Buffer *b = k->access.at[n].buffer;
-        if (b && buffer_root(b) == carry && !(writes && reads_in_place(k, n)))
+        if (b && buffer_root(b) == carry &&
+            !(writes && kernel_reads_in_place(k, n)))
             return true;
     }
     return false;

@@ -74,3 +74,5 @@ Kernel *zero_kernel(Frame *f, const Op *op, Buffer *to, const View *where);
 void place_buffers(Plan *p);
 Buffer *plan_buffer(Plan *p, const char *name, BufferClass c, int64_t bytes);
 Buffer *buffer_root(Buffer *b);
+// Whether a kernel reads an access only where, and before, it writes there.
+bool kernel_reads_in_place(const Kernel *k, int access);

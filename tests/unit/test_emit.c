@@ -430,6 +430,14 @@ static void test_scan(void **state)
         "%r = slice %x {starts=[0, 0], limits=[3, 10]} : T[3, 10]\n"
         "%q = slice %x {starts=[3, 0], limits=[6, 10]} : T[3, 10]\n"
         "%y = concat %q, %r {dim=0} : T[6, 10]\nreturn %y\n",
+        // What the last kernel reads is needed in the next turn.
+        "%t = concat %x {dim=0} : T[6, 10]\n"
+        "%z = add %t, %c : T[6, 10]\n"
+        "%r = slice %x {starts=[0, 0], limits=[1, 10]} : T[1, 10]\n"
+        "%b = broadcast %r {dims=[0, 1]} : T[1, 10]\n"
+        "%v = reshape %b : T[10]\n"
+        "%u = broadcast %v {dims=[1]} : T[6, 10]\n"
+        "%y = add %z, %u : T[6, 10]\nreturn %y\n",
         "%r = slice %x {starts=[0, 0], limits=[3, 10]} : T[3, 10]\n"
         "%q = slice %x {starts=[3, 0], limits=[6, 10]} : T[3, 10]\n"
         "%y = concat %q, %r {dim=0} : T[6, 10]\n"
@@ -438,7 +446,7 @@ static void test_scan(void **state)
         "%u = transpose %v {dims=[1, 0]} : T[6, 10]\n"
         "return %u\n",
     };
-    for (int i = 0; i < 7; i++) {
+    for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
         char body[4096];
         snprintf(body, sizeof body,
                  "func @layer(%%x: T[6, 10], %%c: T[6, 10], %%w: T[10, 10], "
