@@ -135,7 +135,8 @@ static Op *lower_compute(Lower *x, const Op *op)
     Op *local = func_copy_op(x->out, op, operand);
     local->type = type_local(x->mesh, &op->type, &op->sharding);
     local->sharding = (Sharding){0};
-    set_offset(x, op, &r, local);
+    if (info->rule)
+        set_offset(x, op, &r, local);
     if (info->localize)
         info->localize(x->out, local);
     if (op_role(op) == ROLE_argument)
