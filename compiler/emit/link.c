@@ -1,4 +1,5 @@
 // Linking an executable: the object, the runtime, and what that needs, by cc.
+// SHARDC_LINK_FLAG is what the runtime was built with: a sanitizer, if any.
 #include <errno.h>
 #include <spawn.h>
 #include <string.h>
@@ -25,7 +26,8 @@ bool link_program(Arena *a, const char *object, const char *runtime_dir,
                     runtime,
                     "-ljansson",
                     "-lm",
-                    "-lpthread",
+                    "-pthread",
+                    SHARDC_LINK_FLAG,
                     NULL};
     int failure = posix_spawnp(&pid, "cc", NULL, NULL, argv, environ);
     if (failure) {
