@@ -8,48 +8,21 @@
 //
 // Key blocks after the last query are skipped if the op is causal, unless all
 // keys of a query are masked so far: such a query attends to all keys alike.
-#include "emit/attention.h"
-
-#include <float.h>
 #include <math.h>
 
-#include "emit/elementary.h"
+#include "emit/attention_code.h"
 #include "emit/gemm.h"
-#include "emit/kernel.h"
 
-enum {
-    OUT,
-    Q,
-    K,
-    V,
-    SEG_Q,
-    SEG_K,
-    FIRST, // the place of the first query in its row
-};
-
-#define MASKED (-0.7 * FLT_MAX)
-
-typedef struct Attention {
-    KernelCode *c;
-    Gen *g;
-    AttentionScratch at;
-    int64_t s, t, d, v; // sizes
-    bool is_causal;
-    LLVMValueRef p[FIRST]; // of one head
-    LLVMValueRef q0, nq;   // the block of queries
-    LLVMValueRef t0, nt;   // the block of keys
-    LLVMValueRef lowest;   // memory: the least maximum of the block's rows
-} Attention;
-
-static LLVMValueRef scratch(const Attention *a, int64_t at)
+LLVMValueRef attention_part(const Attention *a, int64_t at)
 {
     return gen_offset(a->g, a->c->scratch, at);
 }
 
-static LLVMValueRef row_of(const Attention *a, int64_t at, LLVMValueRef i,
+LLVMValueRef attention_row(const Attention *a, int64_t at, LLVMValueRef i,
                            int64_t pitch)
 {
-    return gen_address(a->g, scratch(a, at), gen_scale(a->g, i, 4 * pitch));
+    return gen_address(a->g, attention_part(a, at),
+                       gen_scale(a->g, i, 4 * pitch));
 }
 
 // Packs n x k of an access, of which n runs along one of its dimensions.
@@ -66,8 +39,8 @@ static void pack(const Attention *a, int access, LLVMValueRef from, int n_dim,
     LLVMValueRef f = gemm_pack_function(
         g, a->c->kernel->access.at[access].dtype, width, order);
     gen_call(g, f, 6,
-             (LLVMValueRef[]){from, scratch(a, to), n, k, gen_i64(g, along_n),
-                              gen_i64(g, along_k)});
+             (LLVMValueRef[]){from, attention_part(a, to), n, k,
+                              gen_i64(g, along_n), gen_i64(g, along_k)});
 }
 
 // --- products ----------------------------------------------------------------
@@ -98,11 +71,11 @@ static void multiply(const Attention *a, LLVMValueRef left, LLVMValueRef right,
 static void multiply_keys(const Attention *a)
 {
     Gen *g = a->g;
-    LLVMValueRef keys =
-        gen_address(g, scratch(a, a->at.keys), gen_scale(g, a->t0, 4 * a->d));
-    multiply(a, scratch(a, a->at.queries), keys, gen_i64(g, 4 * a->d),
-             scratch(a, a->at.scores), KEY_BLOCK, a->nt, gen_i64(g, a->d),
-             gen_i64(g, 0));
+    LLVMValueRef keys = gen_address(g, attention_part(a, a->at.keys),
+                                    gen_scale(g, a->t0, 4 * a->d));
+    multiply(a, attention_part(a, a->at.queries), keys, gen_i64(g, 4 * a->d),
+             attention_part(a, a->at.scores), KEY_BLOCK, a->nt,
+             gen_i64(g, a->d), gen_i64(g, 0));
 }
 
 static void multiply_values(const Attention *a)
@@ -110,170 +83,15 @@ static void multiply_values(const Attention *a)
     Gen *g = a->g;
     LLVMValueRef f = gemm_pack_function(g, DT_f32, g->rows, PACK_K);
     gen_call(g, f, 6,
-             (LLVMValueRef[]){scratch(a, a->at.scores),
-                              scratch(a, a->at.weights), a->nq, a->nt,
+             (LLVMValueRef[]){attention_part(a, a->at.scores),
+                              attention_part(a, a->at.weights), a->nq, a->nt,
                               gen_i64(g, KEY_BLOCK), gen_i64(g, 1)});
-    LLVMValueRef values = gen_address(g, scratch(a, a->at.values),
+    LLVMValueRef values = gen_address(g, attention_part(a, a->at.values),
                                       gen_scale(g, a->t0, gen_tile_pitch(g)));
-    multiply(a, scratch(a, a->at.weights), values, gen_i64(g, 4 * a->t),
-             scratch(a, a->at.sums), a->at.sums_pitch, gen_i64(g, a->v), a->nt,
-             a->t0);
+    multiply(a, attention_part(a, a->at.weights), values, gen_i64(g, 4 * a->t),
+             attention_part(a, a->at.sums), a->at.sums_pitch, gen_i64(g, a->v),
+             a->nt, a->t0);
 }
-
-// --- softmax -----------------------------------------------------------------
-
-typedef struct Row {
-    LLVMValueRef i;       // in the block
-    LLVMValueRef scores;  // address
-    LLVMValueRef segment; // of the query
-    LLVMValueRef last;    // the last key it may see, counted from t0
-} Row;
-
-static LLVMValueRef lane_numbers(const Gen *g)
-{
-    LLVMValueRef n[MAX_LANES];
-    for (int i = 0; i < g->lanes; i++)
-        n[i] = gen_i32(g, i);
-    return g->lanes == 1 ? n[0] : LLVMConstVector(n, (unsigned)g->lanes);
-}
-
-// Scores from column j on, masked; -inf after the last key.
-static LLVMValueRef masked_scores(const Attention *a, const Row *r,
-                                  LLVMValueRef j)
-{
-    const Gen *g = a->g;
-    int lanes = g->lanes;
-    LLVMTypeRef ints = gen_vector(g->i32, lanes);
-    LLVMValueRef p = gen_address(g, r->scores, gen_scale(g, j, 4));
-    LLVMValueRef x = gen_load(g, gen_vector(g->f32, lanes), p, 4);
-    LLVMValueRef column =
-        gen_splat(g, LLVMBuildTrunc(g->b, j, g->i32, ""), lanes);
-    column = gen_add(g, column, lane_numbers(g));
-    LLVMValueRef segments = row_of(a, a->at.segments, gen_add(g, a->t0, j), 1);
-    LLVMValueRef seen =
-        LLVMBuildICmp(g->b, LLVMIntEQ, gen_load(g, ints, segments, 4),
-                      gen_splat(g, r->segment, lanes), "");
-    if (a->is_causal)
-        seen = LLVMBuildAnd(g->b, seen,
-                            LLVMBuildICmp(g->b, LLVMIntSLE, column,
-                                          gen_splat(g, r->last, lanes), ""),
-                            "");
-    x = LLVMBuildSelect(g->b, seen, x, gen_float(g, MASKED, lanes), "");
-    LLVMValueRef count = LLVMBuildTrunc(g->b, a->nt, g->i32, "");
-    LLVMValueRef is_key =
-        LLVMBuildICmp(g->b, LLVMIntSLT, column, gen_splat(g, count, lanes), "");
-    return LLVMBuildSelect(g->b, is_key, x, gen_float(g, -INFINITY, lanes), "");
-}
-
-static LLVMValueRef larger(const Gen *g, LLVMValueRef a, LLVMValueRef b)
-{
-    LLVMValueRef test = LLVMBuildFCmp(g->b, LLVMRealOGT, a, b, "");
-    return LLVMBuildSelect(g->b, test, a, b, "");
-}
-
-static LLVMValueRef add(const Gen *g, LLVMValueRef a, LLVMValueRef b)
-{
-    return LLVMBuildFAdd(g->b, a, b, "");
-}
-
-static LLVMValueRef
-combine_lanes(const Gen *g, LLVMValueRef x,
-              LLVMValueRef (*combine)(const Gen *, LLVMValueRef, LLVMValueRef))
-{
-    LLVMValueRef y = LLVMBuildExtractElement(g->b, x, gen_i32(g, 0), "");
-    for (int i = 1; i < g->lanes; i++)
-        y = combine(g, y, LLVMBuildExtractElement(g->b, x, gen_i32(g, i), ""));
-    return y;
-}
-
-// Masks a row of scores in place; returns the largest.
-static LLVMValueRef mask_row(const Attention *a, const Row *r)
-{
-    Loop l;
-    const Gen *g = a->g;
-    LLVMValueRef max = gen_float(g, -INFINITY, g->lanes);
-    loop_begin(g, &l, gen_i64(g, 0), a->nt, gen_i64(g, g->lanes), 1, &max);
-    LLVMValueRef x = masked_scores(a, r, l.i);
-    gen_store(g, x, gen_address(g, r->scores, gen_scale(g, l.i, 4)), 4);
-    max = larger(g, x, l.carry[0]);
-    loop_end(g, &l, &max);
-    return combine_lanes(g, l.carry[0], larger);
-}
-
-// scores = exp(scores - max); returns their sum.
-static LLVMValueRef exp_row(const Attention *a, const Row *r, LLVMValueRef max)
-{
-    Loop l;
-    const Gen *g = a->g;
-    LLVMValueRef sum = gen_float(g, 0, g->lanes);
-    max = gen_splat(g, max, g->lanes);
-    loop_begin(g, &l, gen_i64(g, 0), a->nt, gen_i64(g, g->lanes), 1, &sum);
-    LLVMValueRef p = gen_address(g, r->scores, gen_scale(g, l.i, 4));
-    LLVMValueRef x = gen_load(g, gen_vector(g->f32, g->lanes), p, 4);
-    x = math_exp(g, LLVMBuildFSub(g->b, x, max, ""), g->lanes);
-    gen_store(g, x, p, 4);
-    sum = add(g, l.carry[0], x);
-    loop_end(g, &l, &sum);
-    return combine_lanes(g, l.carry[0], add);
-}
-
-static void scale_sums(const Attention *a, LLVMValueRef i, LLVMValueRef factor)
-{
-    Loop l;
-    const Gen *g = a->g;
-    LLVMValueRef row = row_of(a, a->at.sums, i, a->at.sums_pitch);
-    factor = gen_splat(g, factor, g->lanes);
-    loop_count(g, &l, 0, a->at.sums_pitch, g->lanes);
-    LLVMValueRef p = gen_address(g, row, gen_scale(g, l.i, 4));
-    LLVMValueRef x = gen_load(g, gen_vector(g->f32, g->lanes), p, 4);
-    gen_store(g, LLVMBuildFMul(g->b, x, factor, ""), p, 4);
-    loop_end(g, &l, NULL);
-}
-
-// The softmax of a row goes on from what earlier blocks left.
-static void softmax_row(const Attention *a, const Row *r)
-{
-    Branch b;
-    const Gen *g = a->g;
-    LLVMValueRef max_at = row_of(a, a->at.max, r->i, 1);
-    LLVMValueRef total_at = row_of(a, a->at.total, r->i, 1);
-    LLVMValueRef old = gen_load(g, g->f32, max_at, 4);
-    LLVMValueRef max = larger(g, mask_row(a, r), old);
-    LLVMValueRef sum = exp_row(a, r, max);
-    LLVMValueRef factor = math_exp(g, LLVMBuildFSub(g->b, old, max, ""), 1);
-    LLVMValueRef total = gen_load(g, g->f32, total_at, 4);
-    gen_store(g, max, max_at, 4);
-    gen_store(g, gen_fma(g, total, factor, sum), total_at, 4);
-    LLVMValueRef rises = LLVMBuildFCmp(g->b, LLVMRealOGT, max, old, "");
-    LLVMValueRef has_sums =
-        LLVMBuildICmp(g->b, LLVMIntNE, a->t0, gen_i64(g, 0), "");
-    branch_if(g, &b, LLVMBuildAnd(g->b, rises, has_sums, ""));
-    scale_sums(a, r->i, factor);
-    branch_end(g, &b);
-    LLVMValueRef lowest = gen_load(g, g->f32, a->lowest, 4);
-    LLVMValueRef lower = LLVMBuildFCmp(g->b, LLVMRealOLT, max, lowest, "");
-    gen_store(g, LLVMBuildSelect(g->b, lower, max, lowest, ""), a->lowest, 4);
-}
-
-static void softmax_block(const Attention *a)
-{
-    Loop l;
-    const Gen *g = a->g;
-    gen_store(g, gen_float(g, INFINITY, 1), a->lowest, 4);
-    loop_begin(g, &l, gen_i64(g, 0), a->nq, gen_i64(g, 1), 0, NULL);
-    LLVMValueRef query = gen_add(g, a->q0, l.i);
-    LLVMValueRef segment = access_along(a->c, SEG_Q, a->p[SEG_Q], 1, query);
-    LLVMValueRef place = gen_add(g, a->c->access[FIRST], query);
-    Row r = {
-        .i = l.i,
-        .scores = row_of(a, a->at.scores, l.i, KEY_BLOCK),
-        .segment = gen_load(g, g->i32, segment, 4),
-        .last = LLVMBuildTrunc(g->b, gen_sub(g, place, a->t0), g->i32, ""),
-    };
-    softmax_row(a, &r);
-    loop_end(g, &l, NULL);
-}
-
 // --- blocks ------------------------------------------------------------------
 
 static void start_rows(const Attention *a)
@@ -281,8 +99,9 @@ static void start_rows(const Attention *a)
     Loop l;
     const Gen *g = a->g;
     loop_begin(g, &l, gen_i64(g, 0), a->nq, gen_i64(g, 1), 0, NULL);
-    gen_store(g, gen_float(g, -INFINITY, 1), row_of(a, a->at.max, l.i, 1), 4);
-    gen_store(g, gen_float(g, 0, 1), row_of(a, a->at.total, l.i, 1), 4);
+    gen_store(g, gen_float(g, -INFINITY, 1),
+              attention_row(a, a->at.max, l.i, 1), 4);
+    gen_store(g, gen_float(g, 0, 1), attention_row(a, a->at.total, l.i, 1), 4);
     loop_end(g, &l, NULL);
     gen_store(g, gen_float(g, INFINITY, 1), a->lowest, 4);
 }
@@ -314,8 +133,9 @@ static void store_rows(const Attention *a)
     loop_begin(g, &l, gen_i64(g, 0), a->nq, gen_i64(g, 1), 0, NULL);
     LLVMValueRef out =
         access_along(a->c, OUT, a->p[OUT], 1, gen_add(g, a->q0, l.i));
-    LLVMValueRef sums = row_of(a, a->at.sums, l.i, a->at.sums_pitch);
-    LLVMValueRef total = gen_load(g, g->f32, row_of(a, a->at.total, l.i, 1), 4);
+    LLVMValueRef sums = attention_row(a, a->at.sums, l.i, a->at.sums_pitch);
+    LLVMValueRef total =
+        gen_load(g, g->f32, attention_row(a, a->at.total, l.i, 1), 4);
     LLVMValueRef inverse = LLVMBuildFDiv(g->b, gen_float(g, 1, 1), total, "");
     store_columns(a, sums, out, inverse, 0, whole, g->lanes);
     store_columns(a, sums, out, inverse, whole, a->v, 1);
@@ -357,7 +177,7 @@ static LLVMValueRef is_needed(const Attention *a)
         LLVMBuildICmp(g->b, LLVMIntSLT, a->t0, end_of_queries(a), "");
     LLVMValueRef lowest = gen_load(g, g->f32, a->lowest, 4);
     LLVMValueRef blind =
-        LLVMBuildFCmp(g->b, LLVMRealOLE, lowest, gen_float(g, MASKED, 1), "");
+        LLVMBuildFCmp(g->b, LLVMRealOLE, lowest, gen_float(g, masked, 1), "");
     return LLVMBuildOr(g->b, before, blind, "");
 }
 
@@ -407,7 +227,7 @@ static void copy_segments(const Attention *a)
     loop_count(g, &l, 0, a->t, 1);
     LLVMValueRef from = access_along(a->c, SEG_K, a->p[SEG_K], 1, l.i);
     gen_store(g, gen_load(g, g->i32, from, 4),
-              row_of(a, a->at.segments, l.i, 1), 4);
+              attention_row(a, a->at.segments, l.i, 1), 4);
     loop_end(g, &l, NULL);
 }
 
