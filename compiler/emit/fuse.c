@@ -12,6 +12,16 @@ enum {
     MAX_GROUP = 20, // values in a nest
 };
 
+Lowering value_lower(const Value *v)
+{
+    return v->source ? LOWER_view : op_lower(v->op);
+}
+
+int value_noperand(const Value *v)
+{
+    return v->source ? 1 : v->op->noperand;
+}
+
 Value *value_base(Frame *f, const Op *op, View *view)
 {
     Value *v = &f->value[op->id];
@@ -47,12 +57,23 @@ static bool wants_memory(const Op *op)
            how == LOWER_collective || how == LOWER_loop;
 }
 
-// Numbers and indexes are no memory; a collective wants one dense piece.
-static void store_operand(Frame *f, const Op *op, bool is_dense)
+static bool has_turn(const View *v)
+{
+    for (int i = v->rank; i < v->n; i++)
+        if (v->dim[i].kind == INDEX_TURN)
+            return true;
+    return false;
+}
+
+// Numbers and indexes are no memory; a collective wants one dense piece; the
+// turn of an outer loop is not known in an inner one.
+static void store_operand(Frame *f, const Op *op, Lowering user)
 {
     View view;
     Value *source = value_base(f, op, &view);
-    if (source->kind == VALUE_leaf || (is_dense && !view_is_dense(&view)))
+    bool wants_dense = user == LOWER_collective || user == LOWER_none;
+    if (source->kind == VALUE_leaf || (wants_dense && !view_is_dense(&view)) ||
+        (user == LOWER_loop && has_turn(&view)))
         f->value[op->id].kind = VALUE_stored;
 }
 
@@ -66,10 +87,10 @@ static void see_values(Frame *f)
         if (how == LOWER_leaf)
             v->kind = VALUE_leaf;
         for (int i = 0; wants_memory(op) && i < op->noperand; i++)
-            store_operand(f, op->operand[i], how == LOWER_collective);
+            store_operand(f, op->operand[i], how);
     }
     for (int i = 0; i < f->func->results.n; i++)
-        store_operand(f, f->func->results.at[i], true);
+        store_operand(f, f->func->results.at[i], LOWER_none);
 }
 
 // --- uses --------------------------------------------------------------------
@@ -101,7 +122,7 @@ static bool is_computable(Frame *f, const Value *source, const View *view)
 bool value_operand(Frame *f, const Value *v, int i, Value **source, View *view)
 {
     View base, points = v->view;
-    Lowering how = op_lower(v->op);
+    Lowering how = value_lower(v);
     if (how == LOWER_view) { // a stored copy
         *source = v->source;
         *view = v->view;
@@ -131,7 +152,7 @@ static uint32_t scope_of(const Value *v)
     if (g->root == v)
         for (int i = 0; i < g->nroot; i++)
             scope |= (uint32_t)(g->size[i] > 1) << i;
-    if (op_lower(v->op) == LOWER_reduce)
+    if (value_lower(v) == LOWER_reduce)
         for (int i = 0; i < v->nown; i++)
             own |= (uint32_t)(g->size[v->first_loop + i] > 1)
                    << (v->first_loop + i);
@@ -151,7 +172,7 @@ static void add_uses(Frame *f, const Value *v)
 {
     View view;
     Value *source;
-    for (int i = 0; i < v->op->noperand; i++) {
+    for (int i = 0; i < value_noperand(v); i++) {
         bool in_nest = v->group && v->group->product != v;
         bool ok = in_nest && value_operand(f, v, i, &source, &view);
         if (in_nest)
@@ -242,7 +263,7 @@ static bool operands_are_views(Frame *f, const Value *v)
         if (!view_compose(&v->view, &index, &view))
             return false;
     }
-    for (int i = 0; i < v->op->noperand; i++)
+    for (int i = 0; i < value_noperand(v); i++)
         if (!value_operand(f, v, i, &source, &view))
             return false;
     return true;
@@ -250,7 +271,7 @@ static bool operands_are_views(Frame *f, const Value *v)
 
 static bool try_inline(Frame *f, Value *v)
 {
-    Lowering how = op_lower(v->op);
+    Lowering how = value_lower(v);
     if (how != LOWER_point && how != LOWER_reduce && how != LOWER_product)
         return false;
     if (!uses_agree(v) || !is_computed_once(v) ||
@@ -299,18 +320,18 @@ static bool try_repeat(Frame *f, Value *v)
 static void make_root(Frame *f, Value *v)
 {
     v->group = new_group(f, v, &v->op->type);
-    if (op_lower(v->op) == LOWER_view)
+    if (value_lower(v) == LOWER_view)
         return; // v->view already shows the source
     v->view = view_identity(&v->op->type);
-    if (op_lower(v->op) == LOWER_product)
+    if (value_lower(v) == LOWER_product)
         v->group->product = v;
-    else if (op_lower(v->op) != LOWER_leaf)
+    else if (value_lower(v) != LOWER_leaf)
         add_own_loops(v);
 }
 
 static bool has_nest(const Value *v)
 {
-    Lowering how = op_lower(v->op);
+    Lowering how = value_lower(v);
     return how == LOWER_view || how == LOWER_leaf || how == LOWER_point ||
            how == LOWER_reduce || how == LOWER_product;
 }
@@ -344,9 +365,9 @@ static void decide(Frame *f, Value *v)
     if (v->kind == VALUE_open && try_repeat(f, v))
         return;
     v->kind = VALUE_stored;
-    if (op_lower(v->op) == LOWER_param)
+    if (value_lower(v) == LOWER_param)
         return;
-    if (op_lower(v->op) == LOWER_parts) {
+    if (value_lower(v) == LOWER_parts) {
         make_parts(f, v);
         return;
     }

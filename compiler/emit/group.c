@@ -78,7 +78,7 @@ static int add_repeated(Build *b, const Value *v, const View *view)
 
 static void add_operands(Build *b, Value *v, Node *n)
 {
-    for (int i = 0; i < v->op->noperand; i++) {
+    for (int i = 0; i < value_noperand(v); i++) {
         View view;
         Value *source;
         bool ok = value_operand(b->frame, v, i, &source, &view);
@@ -111,7 +111,7 @@ static void make_reduction(Build *b, const Value *v, Node *n)
 static int add_computed(Build *b, Value *v)
 {
     Node n = {.op = v->op, .dtype = v->op->type.dtype};
-    Lowering how = op_lower(v->op);
+    Lowering how = value_lower(v);
     if (v->node)
         return v->node - 1;
     if (how == LOWER_leaf) {

@@ -70,7 +70,7 @@ static void plan_special(Frame *f, Value *v)
     View view = view_identity(&v->op->type);
     k->op = v->op;
     vec_push(a, &k->access, ((Access){v->buffer, v->op->type.dtype, view}));
-    for (int i = 0; i < v->op->noperand; i++) {
+    for (int i = 0; i < value_noperand(v); i++) {
         const Op *operand = v->op->operand[i];
         Value *source = value_base(f, operand, &view);
         assert(source->kind == VALUE_stored);
@@ -186,7 +186,7 @@ static void finish_carry(Frame *body, int begin, Buffer *carry)
     Value *v = value_base(body, result, &view);
     Buffer *root = buffer_root(carry);
     bool is_own = v >= body->value && v < body->value + body->func->ops.n &&
-                  op_lower(v->op) != LOWER_param && view_is_identity(&view);
+                  value_lower(v) != LOWER_param && view_is_identity(&view);
     if (buffer_root(v->buffer) == root && view_is_identity(&view))
         return;
     if (is_own && can_replace(p, begin, buffer_root(v->buffer), root)) {
@@ -235,7 +235,7 @@ static void plan_loop(Frame *f, Value *v)
 static void plan_op(Frame *f, Value *v)
 {
     View identity = view_identity(&v->op->type);
-    switch (op_lower(v->op)) {
+    switch (value_lower(v)) {
     case LOWER_param:
         if (!v->buffer) {
             v->buffer = value_buffer(f, v->op);

@@ -57,6 +57,9 @@ typedef struct Frame {
 
 // The value an operand shows and how; never a view itself.
 Value *value_base(Frame *f, const Op *op, View *view);
+// As op_lower, but a stored copy of a view is a view, of one operand.
+Lowering value_lower(const Value *v);
+int value_noperand(const Value *v);
 // What operand i of a value in a group shows; false if that is no view.
 bool value_operand(Frame *f, const Value *v, int i, Value **source, View *view);
 // Decides for every op of f how it is computed. Params are decided already.

@@ -468,6 +468,29 @@ static void test_scan(void **state)
     }
 }
 
+static void test_nested_scan(void **state)
+{
+    (void)state;
+    check("func @inner(%x: f32[4, 8], %v: f32[8], %w: f32[8]) {\n"
+          "%a = add %v, %w : f32[8]\n"
+          "%b = broadcast %a {dims=[1]} : f32[4, 8]\n"
+          "%c = multiply %x, %b : f32[4, 8]\n"
+          "%y = tanh %c : f32[4, 8]\n"
+          "return %y\n}\n"
+          "func @outer(%x: f32[4, 8], %v: f32[8], %w: f32[2, 8]) {\n"
+          "%y = scan %x, %v, %w {body=\"inner\", trip=2, carry=1, stacked=1} "
+          ": f32[4, 8]\n"
+          "%z = add %x, %y : f32[4, 8]\n"
+          "return %z\n}\n"
+          "func @main(%x: f32[4, 8] {class=\"input\"}, "
+          "%v: f32[3, 8] {class=\"param\"}, "
+          "%w: f32[3, 2, 8] {class=\"param\"}) {\n"
+          "%y = scan %x, %v, %w {body=\"outer\", trip=3, carry=1, stacked=2} "
+          ": f32[4, 8]\n"
+          "return y=%y\n}\n",
+          1e-6);
+}
+
 static void check_mesh(const char *mesh, const char *body, double bound)
 {
     char text[8192];
@@ -546,6 +569,7 @@ int main(void)
         cmocka_unit_test(test_product_specs),
         cmocka_unit_test(test_fusion),
         cmocka_unit_test(test_scan),
+        cmocka_unit_test(test_nested_scan),
         cmocka_unit_test(test_collectives),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
