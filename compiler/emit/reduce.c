@@ -18,7 +18,7 @@ typedef struct Reduction {
     int loop[MAX_LOOPS];
     int nloop;
     int nsum;
-    int lanes;                  // of the vector sums
+    int64_t lanes;              // of the vector sums
     LLVMValueRef sum[SUMS + 1]; // the last one: single points
 } Reduction;
 
@@ -40,8 +40,8 @@ static void add_point(Reduction *r, int loop, LLVMValueRef i, int sum)
 }
 
 // The innermost loop from `from` to `to`, n vectors at a time.
-static void add_run(Reduction *r, int64_t from, int64_t to, int lanes, int n,
-                    int first)
+static void add_run(Reduction *r, int64_t from, int64_t to, int64_t lanes,
+                    int n, int first)
 {
     Loop l;
     NestCode *c = r->code;
@@ -52,9 +52,9 @@ static void add_run(Reduction *r, int64_t from, int64_t to, int lanes, int n,
         return;
     if (lanes > 0) {
         c->vector_loop = lanes > 1 ? loop : -1;
-        c->lanes = lanes;
+        c->lanes = (int)lanes;
     }
-    int step = lanes > 0 ? lanes : 1;
+    int64_t step = lanes > 0 ? lanes : 1;
     loop_begin(g, &l, gen_i64(g, from), gen_i64(g, to), gen_i64(g, step * n),
                SUMS + 1, r->sum);
     for (int i = 0; i <= SUMS; i++)
@@ -134,7 +134,7 @@ static LLVMValueRef finish(const Reduction *r)
         if (r->nsum > 1)
             x = combine(r, x, r->sum[i]);
     if (r->lanes > 1)
-        x = combine_lanes(r, x, r->lanes);
+        x = combine_lanes(r, x, (int)r->lanes);
     return combine(r, x, r->sum[SUMS]);
 }
 
@@ -152,10 +152,10 @@ LLVMValueRef node_reduce(NestCode *c, int i)
         return node_value(c, n->arg[0], in_vector ? c->lanes : 1);
     int64_t size = c->nest->size[r.loop[r.nloop - 1]];
     r.lanes = in_vector ? 0 : lanes_for(c->g, size);
-    if (!in_vector && size >= 2 * SUMS * r.lanes)
+    if (!in_vector && size >= r.lanes * 2 * SUMS)
         r.nsum = SUMS;
     for (int k = 0; k <= SUMS; k++) {
-        int lanes = k == SUMS ? 1 : in_vector ? c->lanes : r.lanes;
+        int lanes = k == SUMS ? 1 : in_vector ? c->lanes : (int)r.lanes;
         r.sum[k] = point_identity(c->g, code, r.dtype, lanes);
     }
     Scope outer = c->now;
