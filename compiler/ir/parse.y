@@ -212,6 +212,11 @@ static Op *find_value(Parser *p, Span at, const char *name)
     return NULL;
 }
 
+static bool is_late_param(const Parser *p)
+{
+    return p->op->code == OP_param && p->func->nparam != p->func->ops.n;
+}
+
 static void begin_op(Parser *p, Span at, const char *name, const char *code,
                      Span code_at)
 {
@@ -224,7 +229,7 @@ static void begin_op(Parser *p, Span at, const char *name, const char *code,
     p->op = arena_new(p->arena, Op, 1);
     p->op->code = c < 0 ? OP_constant : (OpCode)c;
     p->op->at = code_at;
-    if (p->op->code == OP_param && p->func->nparam != p->func->ops.n)
+    if (is_late_param(p))
         diag_error(p->diag, at, "a param must come first");
     p->op_name = name;
     p->operands.n = 0;
@@ -235,7 +240,7 @@ static void begin_op(Parser *p, Span at, const char *name, const char *code,
 static void end_op(Parser *p, const char *place)
 {
     const Op *read = p->op;
-    bool is_whole = read->type.dtype != NDTYPE;
+    bool is_whole = read->type.dtype != NDTYPE && !is_late_param(p);
     for (int i = 0; i < p->operands.n; i++)
         is_whole &= p->operands.at[i] != NULL;
     if (!is_whole) { // known, so that its uses are no further errors
