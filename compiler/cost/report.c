@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/text.h"
+
 int64_t func_count(const Module *m, const Func *f)
 {
     if (f == module_entry(m))
@@ -146,10 +148,11 @@ void report_summary(const Module *local, FILE *f)
     fputs(n ? "collectives of a step, per device\n" : "collectives  none\n", f);
     for (int i = 0; i < n; i++) {
         fprintf(f, "  %-18s", op_info[group[i].op->code]->name);
-        fprintf(f, " %6ld x %12.3f MiB, wire %12.3f MiB, over ",
-                (long)group[i].count,
-                (double)group[i].bytes / (double)group[i].count / (1 << 20),
-                (double)group[i].wire / (1 << 20));
+        char each[BYTES_TEXT], wire[BYTES_TEXT];
+        double bytes = (double)group[i].bytes / (double)group[i].count;
+        fprintf(f, " %6ld x %10s, wire %10s, over ", (long)group[i].count,
+                bytes_text(each, bytes),
+                bytes_text(wire, (double)group[i].wire));
         print_axes(&local->mesh, group[i].op, f);
         fputc('\n', f);
     }

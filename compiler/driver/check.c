@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "cost/report.h"
 #include "driver/code.h"
 
@@ -38,26 +39,7 @@ static void print_mesh(const Mesh *m, FILE *f)
             m->ndevice == 1 ? "" : "s");
 }
 
-// 671,026,419,200
-static const char *with_commas(Arena *a, int64_t n)
-{
-    char *digits = arena_printf(a, "%ld", (long)n);
-    size_t len = strlen(digits), k = 0;
-    char *out = arena_new(a, char, 2 * len + 1);
-    for (size_t i = 0; i < len; i++) {
-        if (i && (len - i) % 3 == 0)
-            out[k++] = ',';
-        out[k++] = digits[i];
-    }
-    return out;
-}
-
-static const char *in_mib(Arena *a, int64_t bytes)
-{
-    return arena_printf(a, "%.2f MiB", (double)bytes / (1 << 20));
-}
-
-static void print_memory(Driver *d, const Plan *plan, FILE *f)
+static void print_memory(const Plan *plan, FILE *f)
 {
     char *text;
     size_t len;
@@ -67,10 +49,11 @@ static void print_memory(Driver *d, const Plan *plan, FILE *f)
     char *save = NULL;
     for (char *line = strtok_r(text, "\n", &save); line;
          line = strtok_r(NULL, "\n", &save)) {
+        char bytes[BYTES_TEXT];
         char *tab = strchr(line, '\t');
         if (tab && strcmp(tab + 1, "bytes") != 0)
             fprintf(f, "  %-12.*s %16s\n", (int)(tab - line), line,
-                    in_mib(&d->arena, atoll(tab + 1)));
+                    bytes_text(bytes, atof(tab + 1)));
     }
     free(text);
 }
@@ -78,19 +61,21 @@ static void print_memory(Driver *d, const Plan *plan, FILE *f)
 static void print_report(Driver *d, const Built *b, FILE *f)
 {
     Arena *a = &d->arena;
+    char bytes[BYTES_TEXT];
     Weights w = count_weights(b->sharded);
     fprintf(f, "model        %s%s%s, rules %s\n", d->o.input,
             d->o.config ? ", config " : "", d->o.config ? d->o.config : "",
             d->o.rules);
     fputs("mesh         ", f);
     print_mesh(&b->local->mesh, f);
-    fprintf(f, "parameters   %s in %d tensors, %s\n", with_commas(a, w.count),
-            w.tensors, in_mib(a, w.bytes));
+    fprintf(f, "parameters   %s in %d tensors, %s\n", count_string(a, w.count),
+            w.tensors, bytes_text(bytes, (double)w.bytes));
     fprintf(f, "  per device %s, %s (%.0f %% of the whole)\n",
-            with_commas(a, w.local_count), in_mib(a, w.local_bytes),
+            count_string(a, w.local_count),
+            bytes_text(bytes, (double)w.local_bytes),
             w.bytes ? 100.0 * (double)w.local_bytes / (double)w.bytes : 0);
     fputs("memory per device\n", f);
-    print_memory(d, build_plan(d, b), f);
+    print_memory(build_plan(d, b), f);
     report_summary(b->local, f);
 }
 

@@ -3,21 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "pass/planner.h"
 
 static const Mesh *mesh_of(const FuncState *s)
 {
     return &s->func->module->mesh;
-}
-
-static void print_bytes(double bytes, FILE *f)
-{
-    static const char *const unit[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-    int u = 0;
-    for (; bytes >= 1024 && u < 4; u++)
-        bytes /= 1024;
-    fprintf(f, bytes == (double)(int64_t)bytes ? "%.0f %s" : "%.1f %s", bytes,
-            unit[u]);
 }
 
 // The collectives from one sharding to another, on a line.
@@ -31,9 +22,9 @@ static void print_plan(const Mesh *m, const Type *t, const Sharding *from,
         fprintf(f, "%s%s over ", i ? ", " : "",
                 op_info[plan.step[i].code]->name);
         split_print(m, &plan.step[i].axes, f);
-        fputs(" (", f);
-        print_bytes(price_step(m, t, &s, &plan.step[i]), f);
-        fputc(')', f);
+        char bytes[BYTES_TEXT];
+        fprintf(f, " (%s)",
+                bytes_text(bytes, price_step(m, t, &s, &plan.step[i])));
         s = plan.step[i].result;
     }
 }

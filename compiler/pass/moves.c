@@ -213,6 +213,33 @@ static void add_permute(const Query *q, const Sharding *s, unsigned dims,
         out->n--;
 }
 
+// The permute from one order of items to another of the same sizes; false if
+// the sizes differ.
+static bool set_permute(const Mesh *m, Step *step, const Split *from,
+                        const Split *to)
+{
+    for (int k = 0; k < from->n; k++) {
+        int a = from->item[k], b = to->item[k];
+        if (a == b)
+            continue;
+        if (a < 0 || b < 0 || m->atom[a].size != m->atom[b].size)
+            return false;
+        split_push(&step->axes, a);
+        split_push(&step->to, b);
+    }
+    return step->axes.n > 0;
+}
+
+// `want`, then those of `have` that it lacks.
+static Split kept_first(const Split *have, const Split *want)
+{
+    Split order = *want;
+    for (int k = 0; k < have->n; k++)
+        if (!(split_atoms(want) >> have->item[k] & 1))
+            split_push(&order, have->item[k]);
+    return order;
+}
+
 // One permute that brings the axes that dimension i keeps in front of those it
 // loses, so that a gather of these leaves one run: (x, y) -> (y, x) -> y.
 static void add_reorder(const Query *q, const Sharding *s, int i, Moves *out)
@@ -222,26 +249,39 @@ static void add_reorder(const Query *q, const Sharding *s, int i, Moves *out)
     if (split_has_gap(have) || split_has_gap(want) || !kept ||
         kept == split_atoms(have) || (kept & ~split_atoms(have)))
         return;
-    Split order = *want;
-    for (int k = 0; k < have->n; k++)
-        if (!(kept >> have->item[k] & 1))
-            split_push(&order, have->item[k]);
+    Split order = kept_first(have, want);
     Step *step = new_move(out, OP_collective_permute, s);
-    for (int k = 0; step && k < have->n; k++) {
-        int a = have->item[k], b = order.item[k];
-        if (q->mesh->atom[a].size != q->mesh->atom[b].size) {
-            out->n--;
-            return;
-        }
-        if (a != b) {
-            split_push(&step->axes, a);
-            split_push(&step->to, b);
-        }
-    }
-    if (step && !step->axes.n)
+    if (step && !set_permute(q->mesh, step, have, &order))
         out->n--;
     else if (step)
         step->result.dim[i] = order;
+}
+
+// Splits dimension i by the free axes it wants although others are in their
+// place: the reorder that follows then moves the smaller part.
+//   x -> (x, y) -> (y, x) -> y
+static void add_slice_behind(const Query *q, const Sharding *s, int i,
+                             Moves *out)
+{
+    const Split *have = &s->dim[i], *want = &q->to->dim[i];
+    AtomSet used = sharding_atoms(s, q->type->rank);
+    if (split_has_gap(have) || split_has_gap(want) || !want->n ||
+        (split_atoms(want) & used) || have->n + want->n > MAX_ITEMS)
+        return;
+    Split both = *have, order = kept_first(have, want);
+    Step *step = new_move(out, OP_shard_slice, s);
+    split_append(&both, want);
+    if (!step)
+        return;
+    Step permute = *step;
+    if (q->type->dim[i] % split_pieces(q->mesh, &both) != 0 ||
+        !set_permute(q->mesh, &permute, &both, &order)) {
+        out->n--;
+        return;
+    }
+    step->axes = *want;
+    step->split_dim = i;
+    step->result.dim[i] = both;
 }
 
 void add_reductions(const Query *q, const Sharding *s, AtomSet pending,
@@ -279,9 +319,12 @@ void find_moves(const Query *q, const Sharding *s, Moves *out)
         if (has_excess(s, q->to, i))
             add_permute(q, s, 1u << i, out);
     add_reductions(q, s, pending, out);
-    for (int i = 0; i < rank; i++)
-        if (has_excess(s, q->to, i))
-            add_reorder(q, s, i, out);
+    for (int i = 0; i < rank; i++) {
+        if (!has_excess(s, q->to, i))
+            continue;
+        add_slice_behind(q, s, i, out);
+        add_reorder(q, s, i, out);
+    }
     for (int i = 0; i < rank; i++)
         if (has_excess(s, q->to, i) ||
             !split_is_aligned(q->mesh, q->type->dim[i], &s->dim[i],

@@ -2,6 +2,8 @@
 //
 // Plans that begin alike share their first steps: a collective of the same
 // value with the same result stands once.
+#include <string.h>
+
 #include "pass/pass.h"
 #include "pass/planner.h"
 
@@ -60,6 +62,23 @@ static Op *add_step(Expand *x, Op *value, const Step *step, const Op *reshard)
     return op;
 }
 
+// Once for each place and type: a model's line may stand in several bodies.
+static void warn_whole(Expand *x, const Op *value, const Op *reshard)
+{
+    Arena *a = x->c->arena;
+    const char *name = op_str(reshard, A_op);
+    const char *cause = op_str(reshard, A_cause);
+    const char *what = arena_printf(
+        a, "%s gathers the whole of %s: %s", name ? name : "reshard",
+        type_string(a, &x->out->module->mesh, &value->type, &value->sharding),
+        cause ? cause : "");
+    for (int i = 0; i < x->c->said.n; i++)
+        if (strcmp(x->c->said.at[i], what) == 0)
+            return;
+    vec_push(a, &x->c->said, what);
+    diag_warn(x->c->diag, W_whole_tensor, reshard->at, "%s", what);
+}
+
 static Op *expand(Expand *x, const Op *reshard)
 {
     ReshardPlan plan;
@@ -68,11 +87,7 @@ static Op *expand(Expand *x, const Op *reshard)
     plan_reshard(m, &reshard->type, &value->sharding, &reshard->sharding,
                  &plan);
     if (plan.is_whole)
-        diag_warn(x->c->diag, W_whole_tensor, reshard->at,
-                  "%s gathers the whole of %s: %s",
-                  op_str(reshard, A_op) ? op_str(reshard, A_op) : "reshard",
-                  type_string(x->c->arena, m, &value->type, &value->sharding),
-                  op_str(reshard, A_cause) ? op_str(reshard, A_cause) : "");
+        warn_whole(x, value, reshard);
     for (int i = 0; i < plan.n; i++)
         value = add_step(x, value, &plan.step[i], reshard);
     if (reshard->name && !value->name)
