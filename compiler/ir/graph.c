@@ -116,6 +116,15 @@ Op **op_map_operands(Arena *a, const Op *op, Op *const to[])
     return operand;
 }
 
+void func_map_results(Func *out, const Func *f, Op *const to[])
+{
+    Arena *a = out->module->arena;
+    for (int i = 0; i < f->results.n; i++)
+        vec_push(a, &out->results, to[f->results.at[i]->id]);
+    for (int i = 0; i < f->result_names.n; i++)
+        vec_push(a, &out->result_names, f->result_names.at[i]);
+}
+
 // Replaces an attribute of the same key, or appends.
 static void set_attr(Func *f, Op *op, Attr attr)
 {

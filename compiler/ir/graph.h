@@ -107,6 +107,9 @@ const char *func_unique_name(const Func *f, const char *name);
 // The operands of op, each replaced by to[its id].
 Op **op_map_operands(Arena *a, const Op *op, Op *const to[]);
 
+// Gives `out` the results of f, each replaced by to[its id], and their names.
+void func_map_results(Func *out, const Func *f, Op *const to[]);
+
 void op_set_int(Func *f, Op *op, AttrKey key, int64_t i);
 void op_set_ints(Func *f, Op *op, AttrKey key, int n, const int64_t i[]);
 void op_set_floats(Func *f, Op *op, AttrKey key, int n, const double x[]);

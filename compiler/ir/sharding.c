@@ -20,6 +20,18 @@ bool split_has_gap(const Split *s)
     return false;
 }
 
+bool split_gaps_fit(const Mesh *m, const Split *s, int64_t size)
+{
+    for (int i = 0; i < s->n && split_has_gap(s); i++) {
+        int64_t part =
+            s->item[i] < 0 ? -(int64_t)s->item[i] : m->atom[s->item[i]].size;
+        if (size % part)
+            return false;
+        size /= part;
+    }
+    return true;
+}
+
 AtomSet split_atoms(const Split *s)
 {
     AtomSet set = 0;
@@ -43,7 +55,8 @@ void split_push(Split *s, int32_t item)
     if (item == -1)
         return;
     if (item < 0 && s->n && s->item[s->n - 1] < 0) {
-        s->item[s->n - 1] = -(s->item[s->n - 1] * item);
+        int64_t gap = (int64_t)s->item[s->n - 1] * item;
+        s->item[s->n - 1] = (int32_t)(gap < INT32_MAX ? -gap : -INT32_MAX);
         return;
     }
     assert(s->n < MAX_ITEMS);

@@ -41,10 +41,13 @@ extern const char *const combiner_name[];
 
 bool split_equal(const Split *a, const Split *b);
 bool split_has_gap(const Split *s);
+// Whether the gaps, if any, and the atoms divide the dimension evenly.
+bool split_gaps_fit(const Mesh *m, const Split *s, int64_t size);
 AtomSet split_atoms(const Split *s);
 // The number of pieces: the product of the atoms' sizes.
 int64_t split_pieces(const Mesh *m, const Split *s);
-// Appends an item; joins gaps. The caller trims a trailing gap.
+// Appends an item; joins gaps (to at most INT32_MAX). The caller trims a
+// trailing gap.
 void split_push(Split *s, int32_t item);
 void split_trim(Split *s);
 // Takes atoms out; where others follow, a gap stays. False if one is not there.

@@ -48,15 +48,12 @@ static bool verify_sharding(const Func *f, const Op *op, Diag *d)
     AtomSet seen = op->sharding.partial;
     for (int i = 0; i < op->type.rank; i++) {
         const Split *s = &op->sharding.dim[i];
-        int64_t pieces = 1;
         if (split_atoms(s) & seen) {
             diag_error(d, op->at, "an axis is used twice in a sharding");
             return false;
         }
         seen |= split_atoms(s);
-        for (int k = 0; k < s->n; k++)
-            pieces *= s->item[k] < 0 ? -s->item[k] : m->atom[s->item[k]].size;
-        if (split_has_gap(s) && op->type.dim[i] % pieces) {
+        if (!split_gaps_fit(m, s, op->type.dim[i])) {
             diag_error(d, op->at, "a split with a gap must divide %ld",
                        (long)op->type.dim[i]);
             return false;

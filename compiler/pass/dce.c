@@ -19,10 +19,7 @@ static Func *sweep_func(PassContext *c, Module *m, const Func *f)
         if (live[op->id])
             to[op->id] =
                 func_copy_op(out, op, op_map_operands(c->arena, op, to));
-    for (int i = 0; i < f->results.n; i++)
-        vec_push(c->arena, &out->results, to[f->results.at[i]->id]);
-    out->result_names.at = f->result_names.at;
-    out->result_names.n = f->result_names.n;
+    func_map_results(out, f, to);
     return out;
 }
 

@@ -1,5 +1,6 @@
 #include "pass/explain.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,9 +76,23 @@ static char *describe(Arena *a, const FuncState *s, const Op *op,
 
 // --- where a choice turns ----------------------------------------------------
 
-// Sets the size of a factor in all of the op's tensors.
-static void resize(const Op *op, const Rule *r, int factor, int64_t size,
-                   Op *out, Op operand[], Op *operands[])
+// The size of a dimension that has a factor, maybe among others.
+static void resize_dim(const Rule *r, const DimFactors *df, int factor,
+                       int64_t *size)
+{
+    int64_t product = 1;
+    bool has = false;
+    for (int k = 0; k < df->n; k++) {
+        product *= r->size[df->factor[k]];
+        has |= df->factor[k] == factor;
+    }
+    if (has)
+        *size = product;
+}
+
+// The op with its tensors as large as its rule now says.
+static void resize(const Op *op, const Rule *r, int factor, Op *out,
+                   Op operand[], Op *operands[])
 {
     *out = *op;
     out->operand = operands;
@@ -88,12 +103,22 @@ static void resize(const Op *op, const Rule *r, int factor, int64_t size,
             operands[t] = to;
         }
         for (int i = 0; i < to->type.rank; i++)
-            if (r->dim[t][i].n == 1 && r->dim[t][i].factor[0] == factor)
-                to->type.dim[i] = size;
+            resize_dim(r, &r->dim[t][i], factor, &to->type.dim[i]);
     }
 }
 
-// Wire bytes of a placement if a factor had another size.
+// The bytes of one reshard; NAN if a gap does not fit the size.
+static double price_fitting(const Mesh *m, const Type *t, const Sharding *from,
+                            const Sharding *to)
+{
+    for (int i = 0; i < t->rank; i++)
+        if (!split_gaps_fit(m, &from->dim[i], t->dim[i]) ||
+            !split_gaps_fit(m, &to->dim[i], t->dim[i]))
+            return NAN;
+    return price_reshard(m, t, from, to);
+}
+
+// Wire bytes of a placement if a factor had another size; NAN if it could not.
 static double price_at(const FuncState *s, const Op *op, int factor,
                        int64_t size, const Placement *p)
 {
@@ -101,18 +126,18 @@ static double price_at(const FuncState *s, const Op *op, int factor,
     const OpState *o = &s->op[op->id];
     Op sized, operand[MAX_TENSORS], *operands[MAX_TENSORS];
     Rule r = *o->rule;
-    resize(op, &r, factor, size, &sized, operand, operands);
     r.size[factor] = size;
+    resize(op, &r, factor, &sized, operand, operands);
     double price = 0;
     for (int t = 0; t < op->noperand; t++) {
         Sharding want = placement_of(m, op, &r, t, p);
-        price += price_reshard(m, &operand[t].type,
+        price += price_fitting(m, &operand[t].type,
                                &s->op[op->operand[t]->id].out, &want);
     }
     Sharding out = placement_of(m, op, &r, op->noperand, p);
     Type type = pending_type(&sized, &r, &out);
     for (int i = 0; i < o->uses.n; i++)
-        price += price_reshard(
+        price += price_fitting(
             m, &type, &out,
             &s->op[o->uses.at[i].user].demand[o->uses.at[i].operand]);
     return price;
@@ -128,6 +153,9 @@ static int64_t find_flip(const FuncState *s, const Op *op, int factor,
     if (step > 1 << 16)
         return 0;
     int64_t lo = 1, hi = ((int64_t)1 << 24) / step;
+    if (isnan(price_at(s, op, factor, lo * step, a)) ||
+        isnan(price_at(s, op, factor, lo * step, b)))
+        return 0;
     bool first = price_at(s, op, factor, lo * step, a) <
                  price_at(s, op, factor, lo * step, b);
     bool last = price_at(s, op, factor, hi * step, a) <

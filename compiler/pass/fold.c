@@ -100,10 +100,7 @@ static void fold_func(PassContext *c, Module *m, const Func *f)
         else if (is_used_alive(&x, f, op))
             x.to[op->id] = add_constant(&x, op, x.value[op->id]);
     }
-    for (int i = 0; i < f->results.n; i++)
-        vec_push(c->arena, &x.out->results, x.to[f->results.at[i]->id]);
-    x.out->result_names.at = f->result_names.at;
-    x.out->result_names.n = f->result_names.n;
+    func_map_results(x.out, f, x.to);
 }
 
 Module *pass_fold(PassContext *c, Module *m)

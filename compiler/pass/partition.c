@@ -346,10 +346,7 @@ static void lower_func(PassContext *c, Module *m, const Func *f)
     for_each_op (op, f)
         x.to[op->id] = op_role(op) == ROLE_collective ? lower_collective(&x, op)
                                                       : lower_compute(&x, op);
-    for (int i = 0; i < f->results.n; i++)
-        vec_push(c->arena, &x.out->results, x.to[f->results.at[i]->id]);
-    x.out->result_names.at = f->result_names.at;
-    x.out->result_names.n = f->result_names.n;
+    func_map_results(x.out, f, x.to);
 }
 
 // A result or a loop's carried value must not be pending; a cut view must fit.

@@ -107,10 +107,7 @@ static void expand_func(PassContext *c, Module *m, const Func *f)
             x.to[op->id] =
                 func_copy_op(x.out, op, op_map_operands(c->arena, op, x.to));
     }
-    for (int i = 0; i < f->results.n; i++)
-        vec_push(c->arena, &x.out->results, x.to[f->results.at[i]->id]);
-    x.out->result_names.at = f->result_names.at;
-    x.out->result_names.n = f->result_names.n;
+    func_map_results(x.out, f, x.to);
 }
 
 // Pending atoms may go away on the way, never come.
