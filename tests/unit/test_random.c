@@ -219,7 +219,7 @@ static void explain_with_a_gap(void **state)
     check_text("gap",
                "mesh x=4 y=2\n"
                "form global\n"
-               "func @main(%a: f32[6, 4@y, 6]{sum: x:(1)2}) {\n"
+               "func @main(%a: f32[6, 4@y, 6]{sum: x:(1)2}, %p: f32[6]) {\n"
                "    %b = reshape %a : f32[144]\n"
                "    %c = reshape %b : f32[72, 2]\n"
                "    return %a\n"
