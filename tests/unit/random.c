@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-static const double max_value = 10000;
+static const double max_value = 10000, max_rounded = 30;
 
 // SplitMix64 (Steele et al., 2014).
 static uint64_t next(Gen *g)
@@ -27,6 +27,11 @@ int64_t random_size(Gen *g)
 {
     static const int64_t sizes[] = {1, 2, 3, 4, 5, 6, 8, 12};
     return chance(g, 80) ? g->size[below(g, 3)] : sizes[below(g, 8)];
+}
+
+DType random_float(Gen *g)
+{
+    return g->rounds && chance(g, 60) ? DT_bf16 : DT_f32;
 }
 
 double *random_input(Arena *a, const Type *t, int index)
@@ -117,9 +122,9 @@ Value *new_param(Gen *g, const Type *t)
     if (!g->is_body && chance(g, 30))
         op_set_str(g->params, op, A_class, chance(g, 50) ? "param" : "input");
     return push_value(g, op, random_input(g->arena, t, op->id),
-                      g->is_body           ? INEXACT
-                      : t->dtype == DT_f32 ? 6
-                                           : 0);
+                      g->is_body                 ? INEXACT
+                      : dtype_is_float(t->dtype) ? 6
+                                                 : 0);
 }
 
 Value *pick(Gen *g, DType dtype)
@@ -130,7 +135,7 @@ Value *pick(Gen *g, DType dtype)
         if (dtype == NDTYPE || v->op->type.dtype == dtype)
             return v;
     }
-    Type t = {.dtype = dtype == NDTYPE ? DT_f32 : dtype,
+    Type t = {.dtype = dtype == NDTYPE ? random_float(g) : dtype,
               .rank = 1 + below(g, 3)};
     for (int i = 0; i < t.rank; i++)
         t.dim[i] = random_size(g);
@@ -235,9 +240,11 @@ Value *keep(Gen *g, Op *op, int fraction)
               type_count(&op->type) <= MAX_COUNT && points(op) <= MAX_POINTS;
     double *x = ok ? compute(g, op) : NULL;
     for (int64_t i = 0; ok && i < type_count(&op->type); i++)
-        ok = fabs(x[i]) <= max_value;
+        ok = fabs(x[i]) <= (g->rounds ? max_rounded : max_value);
+    if (fraction > INEXACT || op->type.dtype == DT_bf16)
+        fraction = INEXACT;
     if (ok)
-        return push_value(g, op, x, fraction > INEXACT ? INEXACT : fraction);
+        return push_value(g, op, x, fraction);
     g->ops->ops.n--;
     return NULL;
 }
@@ -320,12 +327,13 @@ RandomModule random_module(Arena *a, uint64_t seed)
     g.params = func_new(g.module, "params");
     g.ops = func_new(g.module, "ops");
     g.uneven = chance(&g, 50);
+    g.rounds = chance(&g, 20);
     for (int i = 0; i < 3; i++) {
         static const int64_t sizes[] = {1, 2, 3, 4, 5, 6, 8, 12};
         g.size[i] = sizes[chance(&g, 20) ? below(&g, 8) : 3 + below(&g, 5)];
     }
     for (int i = 1 + below(&g, 3); i > 0; i--) {
-        Type t = {.dtype = DT_f32, .rank = 1 + below(&g, 3)};
+        Type t = {.dtype = random_float(&g), .rank = 1 + below(&g, 3)};
         for (int k = 0; k < t.rank; k++)
             t.dim[k] = random_size(&g);
         new_param(&g, &t);

@@ -30,6 +30,7 @@ typedef struct Gen {
     VEC(Value *) values;
     int64_t size[3]; // most dimensions are one of these, so that they meet
     bool uneven;     // sizes that do not divide are split
+    bool rounds;     // has bf16: small values, nothing that magnifies errors
     bool is_body;
 } Gen;
 
@@ -51,6 +52,9 @@ bool chance(Gen *g, int percent);
 int64_t random_size(Gen *g);
 // A placement of a value; `pending` as well if that may be.
 Sharding random_sharding(Gen *g, const Type *t, bool may_pend);
+
+// f32, or at times bf16 in a program that rounds.
+DType random_float(Gen *g);
 
 // A value of that element type, or of any (NDTYPE); likely a recent one.
 Value *pick(Gen *g, DType dtype);

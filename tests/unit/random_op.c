@@ -37,15 +37,15 @@ Value *make_unary(Gen *g, OpCode code, Value *a, int fraction)
 static Value *make_smooth(Gen *g)
 {
     static const OpCode codes[] = {OP_sin, OP_cos, OP_tanh, OP_logistic};
-    return make_unary(g, codes[below(g, 4)], pick(g, DT_f32), INEXACT);
+    return make_unary(g, codes[below(g, 4)], pick(g, random_float(g)), INEXACT);
 }
 
 // What is not for any number: outside of loops, whose numbers change.
 static Value *make_partial(Gen *g)
 {
-    Value *a = pick(g, DT_f32);
+    Value *a = pick(g, random_float(g));
     int which = below(g, 6);
-    if (g->is_body)
+    if (g->is_body || g->rounds)
         return NULL;
     if (which == 0 && all_below(a, 5))
         return make_unary(g, OP_exp, a, INEXACT);
@@ -62,7 +62,7 @@ static Value *make_partial(Gen *g)
 
 static Value *make_sign(Gen *g)
 {
-    Value *a = pick(g, chance(g, 85) ? DT_f32 : DT_i32);
+    Value *a = pick(g, chance(g, 85) ? random_float(g) : DT_i32);
     return make_unary(g, chance(g, 60) ? OP_neg : OP_abs, a, a->fraction);
 }
 
@@ -70,7 +70,7 @@ static Value *make_binary(Gen *g)
 {
     static const OpCode codes[] = {OP_add,      OP_add,     OP_subtract,
                                    OP_multiply, OP_maximum, OP_minimum};
-    Value *a = pick(g, chance(g, 85) ? DT_f32 : DT_i32);
+    Value *a = pick(g, chance(g, 85) ? random_float(g) : DT_i32);
     Value *b = pick_like(g, &a->op->type);
     OpCode code = codes[below(g, 6)];
     Value *in[2] = {a, b};
@@ -84,10 +84,10 @@ static Value *make_binary(Gen *g)
 
 static Value *make_divide(Gen *g)
 {
-    Value *a = pick(g, chance(g, 50) ? DT_f32 : DT_i32);
+    Value *a = pick(g, chance(g, 50) ? random_float(g) : DT_i32);
     Value *b = pick_like(g, &a->op->type);
     bool is_int = a->op->type.dtype == DT_i32;
-    if (g->is_body || (!is_int && !all_above(b, 0.02)))
+    if (g->is_body || g->rounds || (!is_int && !all_above(b, 0.02)))
         return NULL;
     bool is_power = !is_int && chance(g, 30);
     if (is_power && !all_below(a, 3))
@@ -129,15 +129,15 @@ static Value *make_logic(Gen *g)
 
 static Value *make_convert(Gen *g)
 {
-    static const DType types[] = {DT_f32, DT_i32, DT_bool};
+    const DType types[] = {random_float(g), DT_i32, DT_bool};
     Value *a = pick(g, NDTYPE);
     DType to = types[below(g, 3)];
-    if (to != DT_f32 && !is_exact(a))
+    if (!dtype_is_float(to) && !is_exact(a))
         return NULL;
     Op *op = begin(g, OP_convert, 1, &a);
     op->type = a->op->type;
     op->type.dtype = to;
-    return keep(g, op, to == DT_f32 ? a->fraction : 0);
+    return keep(g, op, dtype_is_float(to) ? a->fraction : 0);
 }
 
 // --- sources -----------------------------------------------------------------
@@ -156,7 +156,7 @@ static Value *make_source(Gen *g)
     else
         op_set_floats(g->ops, op, A_value, is_table ? (int)type_count(&t) : 1,
                       random_input(g->arena, &t, below(g, 4)));
-    return keep(g, op, t.dtype == DT_f32 ? 6 : 0);
+    return keep(g, op, dtype_is_float(t.dtype) ? 6 : 0);
 }
 
 // --- products and reductions -------------------------------------------------
@@ -203,9 +203,10 @@ static Value *make_einsum(Gen *g)
 {
     char spec[2][MAX_RANK + 1], out[8];
     int nletter;
-    Value *in[2] = {pick(g, DT_f32), pick(g, DT_f32)};
+    DType dtype = random_float(g);
+    Value *in[2] = {pick(g, dtype), pick(g, dtype)};
     if (chance(g, 30)) {
-        Type t = {.dtype = DT_f32, .rank = 2};
+        Type t = {.dtype = dtype, .rank = 2};
         const Type *a = &in[0]->op->type;
         t.dim[0] = a->rank ? a->dim[below(g, a->rank)] : 4;
         t.dim[1] = random_size(g);
@@ -218,6 +219,8 @@ static Value *make_einsum(Gen *g)
     Op *op = begin(g, OP_einsum, 2, in);
     op_set_str(g->ops, op, A_spec,
                arena_printf(g->arena, "%s,%s->%s", spec[0], spec[1], out));
+    if (chance(g, 20))
+        op_set_str(g->ops, op, A_dtype, "f32");
     return keep(g, op, in[0]->fraction + in[1]->fraction);
 }
 
@@ -225,7 +228,7 @@ static Value *make_reduce(Gen *g)
 {
     static const OpCode codes[] = {OP_reduce_sum, OP_reduce_sum, OP_reduce_max,
                                    OP_reduce_min};
-    Value *a = pick(g, chance(g, 80) ? DT_f32 : DT_i32);
+    Value *a = pick(g, chance(g, 80) ? random_float(g) : DT_i32);
     int64_t dims[MAX_RANK];
     int n = 0;
     for (int i = 0; i < a->op->type.rank; i++)
@@ -238,7 +241,7 @@ static Value *make_reduce(Gen *g)
 
 static Value *make_cumsum(Gen *g)
 {
-    Value *a = pick(g, chance(g, 80) ? DT_f32 : DT_i32);
+    Value *a = pick(g, chance(g, 80) ? random_float(g) : DT_i32);
     if (!a->op->type.rank)
         return NULL;
     Op *op = begin(g, OP_cumsum, 1, &a);
@@ -282,9 +285,10 @@ static Value *make_attention(Gen *g)
         return NULL;
     if (chance(g, 60))
         t = s;
+    DType dtype = random_float(g);
     Value *in[5] = {
-        like(g, DT_f32, 4, b, s, h, d), like(g, DT_f32, 4, b, t, h, d),
-        like(g, DT_f32, 4, b, t, h, v), like(g, DT_i32, 2, b, s, 1, 1),
+        like(g, dtype, 4, b, s, h, d), like(g, dtype, 4, b, t, h, d),
+        like(g, dtype, 4, b, t, h, v), like(g, DT_i32, 2, b, s, 1, 1),
         like(g, DT_i32, 2, b, t, 1, 1)};
     for (int i = 0; i < 5; i++)
         if (!in[i] || (i < 2 && !all_below(in[i], 20)))
@@ -296,7 +300,7 @@ static Value *make_attention(Gen *g)
 
 static Value *make_route(Gen *g)
 {
-    Value *a = pick(g, DT_f32);
+    Value *a = pick(g, random_float(g));
     const Type *t = &a->op->type;
     int64_t n = t->rank ? t->dim[t->rank - 1] : 0;
     if (!is_exact(a) || n < 1)

@@ -42,7 +42,7 @@ static Value *end_body(Gen *body)
 
 Value *make_scan(Gen *g)
 {
-    Value *in[5] = {pick(g, DT_f32)};
+    Value *in[5] = {pick(g, random_float(g))};
     int64_t trip = 1 + below(g, 3);
     int n = 1, stacked = below(g, 3);
     if (g->is_body || in[0]->op->type.rank > 3)
