@@ -78,6 +78,14 @@ double **scatter(Arena *a, const Mesh *m, const Type *t, const Sharding *s,
     return part;
 }
 
+// Infinite if one is no number or infinite and the other is not.
+static double distance(double a, double b)
+{
+    if (a == b || (isnan(a) && isnan(b)))
+        return 0;
+    return isnan(a - b) ? INFINITY : fabs(a - b);
+}
+
 double difference(const Mesh *m, const Type *t, const Sharding *s,
                   const double *whole, double *const part[])
 {
@@ -86,8 +94,8 @@ double difference(const Mesh *m, const Type *t, const Sharding *s,
     for (int64_t d = 0; d < m->ndevice; d++) {
         for (int64_t i = 0; i < type_count(&local); i++) {
             int64_t k = whole_index(m, t, s, d, i);
-            double off = k < 0 ? 0 : fabs(part[d][i] - whole[k]);
-            worst = off > worst || isnan(off) ? off : worst;
+            double off = k < 0 ? 0 : distance(part[d][i], whole[k]);
+            worst = off > worst ? off : worst;
         }
     }
     return worst;
