@@ -23,9 +23,8 @@ typedef struct Lower {
     PassContext *c;
     const Mesh *mesh;
     Func *out;
-    Op **to;        // id in the SHARDED function -> local op
-    unsigned *zero; // by id of the local op: dimensions with zeros for padding
-    int nzero;
+    Op **to;            // id in the SHARDED function -> local op
+    VEC(unsigned) zero; // by local id: dimensions whose padding is zero
     VEC(Masked) masked;
 } Lower;
 
@@ -33,20 +32,14 @@ typedef struct Lower {
 
 static bool is_zero_padded(const Lower *x, const Op *local, int dim)
 {
-    return local->id < x->nzero && (x->zero[local->id] >> dim & 1);
+    return local->id < x->zero.n && (x->zero.at[local->id] >> dim & 1);
 }
 
 static void set_zero_padded(Lower *x, const Op *local, unsigned dims)
 {
-    if (local->id >= x->nzero) {
-        int n = 2 * (local->id + 1);
-        unsigned *more = arena_new(x->c->arena, unsigned, (size_t)n);
-        for (int i = 0; i < x->nzero; i++)
-            more[i] = x->zero[i];
-        x->zero = more;
-        x->nzero = n;
-    }
-    x->zero[local->id] = dims;
+    while (x->zero.n <= local->id)
+        vec_push(x->c->arena, &x->zero, 0);
+    x->zero.at[local->id] = dims;
 }
 
 static bool is_padded(const Lower *x, const Op *value, int dim)
