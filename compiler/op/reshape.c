@@ -29,19 +29,23 @@ static int64_t gcd(int64_t a, int64_t b)
     return b ? gcd(b, a % b) : a;
 }
 
-typedef struct Side { // what is left of the dimension being cut
+typedef struct Side { // the dimension being cut
     const Type *type;
     int dim;
-    int64_t rest;
+    int64_t rest; // what is left of it
+    int64_t cut;  // the factors before that, multiplied
 } Side;
 
 static void side_next(Side *s)
 {
-    while (s->rest == 1 && s->dim + 1 < s->type->rank)
+    while (s->rest == 1 && s->dim + 1 < s->type->rank) {
         s->rest = s->type->dim[++s->dim];
+        s->cut = 1;
+    }
 }
 
-// Cuts one factor off both sides; false if their sizes form no chain.
+// Cuts one factor off both sides; false if their sizes form no chain. What
+// stands behind more than a gap can hold (2^31) is whole.
 static bool cut_factor(Rule *r, Side side[2])
 {
     int64_t size = side[0].rest < side[1].rest ? side[0].rest : side[1].rest;
@@ -49,9 +53,11 @@ static bool cut_factor(Rule *r, Side side[2])
     if (!chain)
         size = gcd(side[0].rest, side[1].rest);
     if (size > 1) {
-        int f = rule_add(r, size, FACTOR_PASS);
+        bool is_far = side[0].cut > INT32_MAX || side[1].cut > INT32_MAX;
+        int f = rule_add(r, size, is_far ? FACTOR_WHOLE : FACTOR_PASS);
         for (int t = 0; t < 2; t++) {
             push_factor(r, t, side[t].dim, f);
+            side[t].cut *= size;
             side[t].rest /= size;
         }
     }
@@ -72,7 +78,7 @@ static void rest_is_whole(Rule *r, int t, Side s)
 static void rule_reshape(const Op *op, Rule *r)
 {
     *r = (Rule){0};
-    Side side[2] = {{&op->operand[0]->type, -1, 1}, {&op->type, -1, 1}};
+    Side side[2] = {{&op->operand[0]->type, -1, 1, 1}, {&op->type, -1, 1, 1}};
     bool chain = type_count(&op->type) > 0;
     side_next(&side[0]);
     side_next(&side[1]);

@@ -75,23 +75,32 @@ void factors_from_sharding(const Mesh *m, const Rule *r, int t, int rank,
         split_trim(&out[f]);
 }
 
+// The factor after which no factor of the dimension is split.
+static int last_split(const DimFactors *df, const Placement *p)
+{
+    int last = -1;
+    for (int k = 0; k < df->n; k++)
+        if (p->factor[df->factor[k]].n)
+            last = k;
+    return last;
+}
+
 void sharding_from_factors(const Mesh *m, const Rule *r, int t, int rank,
                            const Placement *p, Sharding *out)
 {
     for (int i = 0; i < rank; i++) {
         const DimFactors *df = &r->dim[t][i];
+        int last = last_split(df, p);
         out->dim[i].n = 0;
-        for (int k = 0; k < df->n; k++) {
+        for (int k = 0; k <= last; k++) {
             const Split *s = &p->factor[df->factor[k]];
             int64_t rest = r->size[df->factor[k]];
             split_append(&out->dim[i], s);
-            if (k + 1 == df->n)
-                break;
             for (int j = 0; j < s->n; j++)
                 rest /= s->item[j] < 0 ? -s->item[j] : m->atom[s->item[j]].size;
-            split_push(&out->dim[i], (int32_t)-rest);
+            if (k < last)
+                split_push(&out->dim[i], (int32_t)-rest);
         }
-        split_trim(&out->dim[i]);
     }
 }
 
