@@ -107,17 +107,32 @@ static void visit_factor(Search *x, int f, AtomSet used)
     visit_factor(x, f + 1, used);
 }
 
-// The pending sums that all operands of a linear op share.
-static AtomSet carried_atoms(const FuncState *s, const Op *op)
+static AtomSet pending_sum(const FuncState *s, const Op *value)
 {
-    if (op_info[op->code]->linear != LINEAR_ALL || !op->noperand)
-        return 0;
+    const Sharding *in = &s->op[value->id].out;
+    return in->combiner == COMBINE_sum ? in->partial : 0;
+}
+
+// Candidates that carry a pending sum through: one that all operands share,
+// or, in a product, that of one side, the other being whole over its atoms.
+static void visit_carrying(Search *x, const FuncState *s, const Op *op)
+{
+    Linear linear = op_info[op->code]->linear;
     AtomSet common = ~(AtomSet)0;
     for (int t = 0; t < op->noperand; t++) {
-        const Sharding *in = &s->op[op->operand[t]->id].out;
-        common &= in->combiner == COMBINE_sum ? in->partial : 0;
+        AtomSet pending = pending_sum(s, op->operand[t]);
+        common &= pending;
+        if (linear != LINEAR_ANY || !pending)
+            continue;
+        x->p.carried = pending;
+        x->p.carrier = t + 1;
+        visit_factor(x, 0, pending);
     }
-    return common;
+    x->p.carrier = ALL_OPERANDS;
+    x->p.carried = common;
+    if (linear == LINEAR_ALL && op->noperand && common)
+        visit_factor(x, 0, common);
+    x->p.carried = 0;
 }
 
 void for_each_candidate(const PassContext *c, const FuncState *s, int id,
@@ -141,11 +156,6 @@ void for_each_candidate(const PassContext *c, const FuncState *s, int id,
             add_tensor(c, &x, op->noperand, op->type.rank,
                        &user_op->demand[o->uses.at[i].operand]);
     }
-    AtomSet carried = carried_atoms(s, op);
-    if (carried) {
-        x.p.carried = carried;
-        visit_factor(&x, 0, carried);
-        x.p.carried = 0;
-    }
+    visit_carrying(&x, s, op);
     visit_factor(&x, 0, 0);
 }

@@ -110,7 +110,9 @@ void place_tensor(const Mesh *m, const Op *op, const Rule *r, int t,
     bool is_result = t == op->noperand;
     int rank = is_result ? op->type.rank : op->operand[t]->type.rank;
     sharding_from_factors(m, r, t, rank, p, out);
-    out->partial = p->carried;
+    bool carries =
+        is_result || p->carrier == ALL_OPERANDS || p->carrier == t + 1;
+    out->partial = carries ? p->carried : 0;
     out->combiner = COMBINE_sum;
     for (int f = 0; is_result && f < r->nfactor; f++) {
         if (r->kind[f] == FACTOR_REDUCE || r->kind[f] == FACTOR_LOOKUP) {

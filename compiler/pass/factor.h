@@ -3,11 +3,17 @@
 
 #include "ir/op.h"
 
+enum {
+    ALL_OPERANDS =
+        0, // an operand is counted from 1 here, so that zero is empty
+};
+
 // How an op is computed: each factor's split, and the atoms over which its
 // operands' pending sums are carried through to the result.
 typedef struct Placement {
     Split factor[MAX_FACTORS];
     AtomSet carried;
+    int carrier; // the operand they are pending in; ALL_OPERANDS: in each
 } Placement;
 
 // The splits that a tensor's sharding means for the factors of its dimensions

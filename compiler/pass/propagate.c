@@ -114,9 +114,12 @@ static void rewrite_op(Rewrite *w, const Op *op)
         operand[t] = get_value(w, op->operand[t], &o->demand[t], op);
     Type type = pending_type(op, o->rule, &o->out);
     bool is_wide = type.dtype != op->type.dtype;
-    bool widens = is_wide && op_info[op->code]->widens;
-    for (int t = 0; t < op->noperand && is_wide && !widens; t++)
-        operand[t] = convert_to(w, operand[t], type.dtype);
+    bool has_wide = false; // an operand, pending and so in f32 already
+    for (int t = 0; t < op->noperand; t++)
+        has_wide |= operand[t]->type.dtype != op->operand[t]->type.dtype;
+    bool widens = is_wide && !has_wide && op_info[op->code]->widens;
+    for (int t = 0; t < op->noperand && (is_wide || has_wide) && !widens; t++)
+        operand[t] = convert_to(w, operand[t], DT_f32);
     Op *copy = func_copy_op(w->out, op, operand);
     copy->sharding = o->out;
     copy->type = type;

@@ -82,7 +82,11 @@ static void drop_carried(FuncState *s, int id)
     const OpState *o = &s->op[id];
     for (int i = 0; i < o->uses.n; i++) {
         OpState *user = &s->op[o->uses.at[i].user];
-        if (!user->is_placed || !(user->placement.carried & ~o->out.partial))
+        int carrier = user->placement.carrier;
+        bool carries =
+            carrier == ALL_OPERANDS || carrier == o->uses.at[i].operand + 1;
+        if (!user->is_placed || !carries ||
+            !(user->placement.carried & ~o->out.partial))
             continue;
         Placement less = user->placement;
         less.carried &= o->out.partial;
