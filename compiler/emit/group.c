@@ -98,7 +98,7 @@ static void make_reduction(Build *b, const Value *v, Node *n)
     if (n->narg > 1) {
         Node product = *n;
         product.kind = NODE_point;
-        product.dtype = DT_f32;
+        product.dtype = dtype_is_float(n->dtype) ? DT_f32 : n->dtype;
         n->narg = 1;
         n->arg[0] = add_node(b, product);
     }

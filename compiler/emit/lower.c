@@ -127,7 +127,8 @@ Lowering op_lower(const Op *op)
     Lowering how = op_lowering[op->code].how;
     if (how == LOWER_leaf && value && value->n != 1)
         return LOWER_param;
-    if (how == LOWER_product && op_is_thin(op))
+    bool is_float = dtype_is_float(op->type.dtype);
+    if (how == LOWER_product && (!is_float || op_is_thin(op)))
         return LOWER_reduce;
     return how;
 }

@@ -34,7 +34,7 @@ typedef struct OpLowering {
 extern const OpLowering op_lowering[NOP];
 
 // As op_lowering[].how, but a constant with one number for each element is
-// memory, and a product of a matrix and a vector is a reduction.
+// memory, and a product with a vector or of integers is a reduction.
 Lowering op_lower(const Op *op);
 // How a reduction sees operand i: by the result's dimensions and by its own
 // loops, each with a stride.

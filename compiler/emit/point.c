@@ -167,8 +167,7 @@ POINT(divide)
 // Before the sum; products of bf16 are exact in f32.
 POINT(einsum)
 {
-    (void)op, (void)lanes;
-    return LLVMBuildFMul(g->b, x[0], x[1], "");
+    return emit_multiply(g, op, x, lanes);
 }
 
 POINT(power)

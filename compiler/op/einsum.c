@@ -61,10 +61,14 @@ static bool infer_einsum(const Func *f, Op *op, Diag *d)
         return false;
     if (op->operand[0]->type.dtype != op->operand[1]->type.dtype)
         return op_fail(op, d, "operands differ in type");
+    if (op->operand[0]->type.dtype == DT_bool)
+        return op_fail(op, d, "wants numbers");
     const char *out = spec_part(spec, 2, &n);
     const char *dtype = op_str(op, A_dtype);
     if (dtype && strcmp(dtype, "f32") != 0)
         return op_fail(op, d, "dtype can only be f32");
+    if (dtype && !dtype_is_float(op->operand[0]->type.dtype))
+        return op_fail(op, d, "dtype wants float operands");
     op->type.dtype = dtype ? DT_f32 : op->operand[0]->type.dtype;
     op->type.rank = 0;
     if (n > MAX_RANK || repeats(out, n))

@@ -287,6 +287,7 @@ static void check_product(const char *spec, const char *a, const char *b,
              a, b, spec, out);
     check_at(body, "f32", "", 2e-6);
     check_at(body, "bf16", "", 8e-3);
+    check_at(body, "i32", "", 0);
 }
 
 static void test_product_sizes(void **state)
