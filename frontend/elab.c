@@ -28,6 +28,19 @@ Value elab_fail(Elab *e, Span at, const char *fmt, ...)
     return (Value){0};
 }
 
+// Where train last sets `name`.
+static Span find_set(const Train *t, const char *name)
+{
+    Span at = t->at;
+    for (int i = 0; i < t->body.n; i++) {
+        const Targets *set = &t->body.at[i]->targets;
+        for (int k = 0; k < set->n; k++)
+            if (strcmp(set->at[k].name.s, name) == 0)
+                at = set->at[k].name.at;
+    }
+    return at;
+}
+
 static void run_train(Elab *e)
 {
     Scope scope = {.func = e->main};
@@ -48,7 +61,8 @@ static void run_train(Elab *e)
                 : kind_text(loss));
         return;
     }
-    elab_output(e, "loss", loss->op, true);
+    Name name = {"loss", find_set(&e->program->train, "loss")};
+    elab_output(e, name, loss->op, true);
 }
 
 static void run_forward(Elab *e)
@@ -61,26 +75,50 @@ static void run_forward(Elab *e)
     }
     Value v = call_entry(e, fn);
     if (v.kind == VALUE_TENSOR && e->main->results.n == 0)
-        elab_output(e, "result", v.op, true);
+        elab_output(e, (Name){"result", fn->name.at}, v.op, true);
     else if (v.kind != VALUE_TENSOR && v.kind != VALUE_BAD)
         elab_fail(e, fn->name.at, "forward returns %s", kind_text(&v));
 }
 
-void elab_output(Elab *e, const char *name, Op *op, bool first)
+// One value may be given twice under its name, two values may not.
+static bool is_taken(Elab *e, Name name, const Op *op)
 {
+    const Func *f = e->main;
+    for (int i = 0; i < f->result_names.n; i++)
+        if (strcmp(f->result_names.at[i], name.s) == 0 &&
+            f->results.at[i] == op)
+            return true;
+    for (int i = 0; i < e->outputs.n; i++) {
+        const Name *other = &e->outputs.at[i];
+        if (strcmp(other->s, name.s) != 0)
+            continue;
+        bool same = other->at.source == name.at.source &&
+                    other->at.start == name.at.start;
+        elab_fail(e, name.at,
+                  same ? "output `%s` has two values: its function is called "
+                         "twice"
+                       : "output `%s` has two values, this and that of %s",
+                  name.s, span_place(e->arena, other->at));
+        return true;
+    }
+    return false;
+}
+
+void elab_output(Elab *e, Name name, Op *op, bool first)
+{
+    if (is_taken(e, name, op))
+        return;
     Arena *a = e->module->arena;
     Func *f = e->main;
-    for (int i = 0; i < f->result_names.n; i++)
-        if (strcmp(f->result_names.at[i], name) == 0)
-            return;
+    vec_push(e->arena, &e->outputs, name);
     vec_push(a, &f->results, op);
-    vec_push(a, &f->result_names, name);
+    vec_push(a, &f->result_names, name.s);
     for (int i = f->results.n - 1; first && i > 0; i--) {
         f->results.at[i] = f->results.at[i - 1];
         f->result_names.at[i] = f->result_names.at[i - 1];
     }
     f->results.at[first ? 0 : f->results.n - 1] = op;
-    f->result_names.at[first ? 0 : f->results.n - 1] = name;
+    f->result_names.at[first ? 0 : f->results.n - 1] = name.s;
 }
 
 static void check_fns(Elab *e)

@@ -137,6 +137,7 @@ typedef struct Elab {
     Frame *frame;
     Repeat *repeat;
     int depth;
+    VEC(Name) outputs; // names given, and where
     VEC(Weight) weights;
     VEC(Link) casts; // weights, cast
     Span last_at;    // place of the last op, to find it once
@@ -153,7 +154,7 @@ bool elab_first(Elab *e, const char *what);
 // Elaborates a program; prints what the rules did if explain is not NULL.
 Module *elab_run(Arena *a, const Program *p, const BuildOptions *o,
                  FILE *explain, Diag *d);
-void elab_output(Elab *e, const char *name, Op *op, bool first);
+void elab_output(Elab *e, Name name, Op *op, bool first);
 
 // suggest.c: "; did you mean `x`?", or "".
 typedef VEC(const char *) Words;

@@ -39,7 +39,7 @@ static Value check_result(Elab *e, Signature *s, const Fn *fn, Frame *frame)
     if (v.kind == VALUE_TENSOR && fn->has_result)
         ok = signature_result(e, s, &fn->result, &v, what, frame->at);
     if (ok && v.kind == VALUE_TENSOR && fn->result_name.s && e->func == e->main)
-        elab_output(e, fn->result_name.s, v.op, false);
+        elab_output(e, fn->result_name, v.op, false);
     v.name = NULL;
     return ok ? v : (Value){0};
 }
