@@ -50,6 +50,7 @@ typedef enum Role {
     ROLE_reshard,    // reshard: any change of placement
     ROLE_collective, // one change of placement: has `apply` and `exchange`
     ROLE_loop,       // scan
+    NROLE,
 } Role;
 
 typedef struct OpInfo {
@@ -58,6 +59,7 @@ typedef struct OpInfo {
     int noperand;             // -1: any number
     AttrKey attrs[MAX_ATTRS]; // required, in printing order, ended by A_END
     Linear linear;
+    bool (*is_linear)(const Op *op); // NULL: always, as `linear` says
     bool widens; // takes attribute dtype="f32": bf16 operands, f32 result
 
     // Sets op->type from operands and attributes; says what is wrong.
@@ -88,6 +90,12 @@ typedef struct OpInfo {
 #include "ir/ops.def"
 
 extern const OpInfo *const op_info[NOP];
+
+static inline Linear op_linear(const Op *op)
+{
+    const OpInfo *info = op_info[op->code];
+    return info->is_linear && !info->is_linear(op) ? LINEAR_NO : info->linear;
+}
 
 static inline Role op_role(const Op *op)
 {

@@ -32,6 +32,18 @@ bool split_gaps_fit(const Mesh *m, const Split *s, int64_t size)
     return true;
 }
 
+bool split_is_distinct(const Split *s)
+{
+    AtomSet seen = 0;
+    for (int i = 0; i < s->n; i++) {
+        if (s->item[i] >= 0 && (seen >> s->item[i] & 1))
+            return false;
+        if (s->item[i] >= 0)
+            seen |= (AtomSet)1 << s->item[i];
+    }
+    return true;
+}
+
 AtomSet split_atoms(const Split *s)
 {
     AtomSet set = 0;

@@ -43,6 +43,7 @@ bool split_equal(const Split *a, const Split *b);
 bool split_has_gap(const Split *s);
 // Whether the gaps, if any, and the atoms divide the dimension evenly.
 bool split_gaps_fit(const Mesh *m, const Split *s, int64_t size);
+bool split_is_distinct(const Split *s); // no atom stands twice
 AtomSet split_atoms(const Split *s);
 // The number of pieces: the product of the atoms' sizes.
 int64_t split_pieces(const Mesh *m, const Split *s);

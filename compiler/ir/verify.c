@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "ir/graph.h"
-#include "ir/op.h"
+#include "ir/verify.h"
 
 static bool verify_attrs(const Op *op, Diag *d)
 {
@@ -53,6 +53,10 @@ static bool verify_sharding(const Func *f, const Op *op, Diag *d)
             return false;
         }
         seen |= split_atoms(s);
+        if (!split_is_distinct(s)) {
+            diag_error(d, op->at, "an axis stands twice in a split");
+            return false;
+        }
         if (!split_gaps_fit(m, s, op->type.dim[i])) {
             diag_error(d, op->at, "a split with a gap must divide %ld",
                        (long)op->type.dim[i]);
@@ -60,6 +64,40 @@ static bool verify_sharding(const Func *f, const Op *op, Diag *d)
         }
     }
     return true;
+}
+
+// Which roles an op may have in a form.
+static bool verify_form(const Func *f, const Op *op, Diag *d)
+{
+    static const bool allowed[NFORM][NROLE] = {
+        [FORM_global] = {[ROLE_compute] = true,
+                         [ROLE_argument] = true,
+                         [ROLE_wish] = true,
+                         [ROLE_loop] = true},
+        [FORM_sharded] = {[ROLE_compute] = true,
+                          [ROLE_argument] = true,
+                          [ROLE_reshard] = true,
+                          [ROLE_collective] = true,
+                          [ROLE_loop] = true},
+        [FORM_local] = {[ROLE_compute] = true,
+                        [ROLE_argument] = true,
+                        [ROLE_collective] = true,
+                        [ROLE_loop] = true},
+    };
+    Form form = f->module->form;
+    Role role = op_role(op);
+    bool may_be_placed =
+        form == FORM_sharded ||
+        (form == FORM_global && (role == ROLE_argument || role == ROLE_wish));
+    if (!allowed[form][role])
+        diag_error(d, op->at, "%s has no place in form %s",
+                   op_info[op->code]->name, form_name[form]);
+    else if (!may_be_placed && !sharding_is_whole(&op->sharding, op->type.rank))
+        diag_error(d, op->at, "%s: no sharding stands here in form %s",
+                   op_info[op->code]->name, form_name[form]);
+    else
+        return true;
+    return false;
 }
 
 // SHARDED: a collective must do to its operand's sharding what it says.
@@ -83,7 +121,8 @@ static bool verify_apply(const Func *f, const Op *op, Diag *d)
 static bool verify_op(const Func *f, Op *op, Diag *d)
 {
     const OpInfo *info = op_info[op->code];
-    if (!verify_attrs(op, d) || !verify_operands(f, op, d))
+    if (!verify_attrs(op, d) || !verify_operands(f, op, d) ||
+        !verify_form(f, op, d))
         return false;
     Op inferred = *op;
     if (!info->infer(f, &inferred, d))
@@ -92,7 +131,9 @@ static bool verify_op(const Func *f, Op *op, Diag *d)
         diag_error(d, op->at, "%s: type is not the one inferred", info->name);
         return false;
     }
-    return verify_sharding(f, op, d) && verify_apply(f, op, d);
+    if (!verify_sharding(f, op, d) || !verify_apply(f, op, d))
+        return false;
+    return f->module->form != FORM_sharded || verify_placed(f, op, d);
 }
 
 static bool verify_names(const Func *f, Diag *d)
@@ -108,6 +149,49 @@ static bool verify_names(const Func *f, Diag *d)
     return true;
 }
 
+// Outputs have names of their own; no result is pending.
+static bool verify_results(const Func *f, Diag *d)
+{
+    bool ok = true;
+    for (int i = 0; i < f->results.n; i++) {
+        if (f->module->form == FORM_sharded &&
+            f->results.at[i]->sharding.partial) {
+            diag_error(d, f->results.at[i]->at,
+                       "a result of @%s is pending: combine it", f->name);
+            ok = false;
+        }
+        for (int k = 0; k < i && i < f->result_names.n; k++) {
+            if (strcmp(f->result_names.at[i], f->result_names.at[k]) == 0) {
+                diag_error(d, f->results.at[i]->at, "two results are called %s",
+                           f->result_names.at[i]);
+                ok = false;
+            }
+        }
+    }
+    return ok;
+}
+
+// A collective's number is its own in the module.
+static bool verify_ids(const Module *m, Diag *d)
+{
+    enum { MAX_IDS = 1 << 16 };
+    uint8_t seen[MAX_IDS / 8] = {0};
+    bool ok = true;
+    for (int i = 0; i < m->funcs.n; i++) {
+        for_each_op (op, m->funcs.at[i]) {
+            int64_t id = op_int(op, A_id, 0);
+            if (id <= 0 || id >= MAX_IDS)
+                continue;
+            if (seen[id / 8] >> id % 8 & 1) {
+                diag_error(d, op->at, "two collectives have id %ld", (long)id);
+                ok = false;
+            }
+            seen[id / 8] |= (uint8_t)(1 << id % 8);
+        }
+    }
+    return ok;
+}
+
 bool module_verify(const Module *m, Diag *d)
 {
     bool ok = m->funcs.n > 0;
@@ -118,6 +202,7 @@ bool module_verify(const Module *m, Diag *d)
         for_each_op (op, f)
             ok &= verify_op(f, op, d);
         ok &= verify_names(f, d);
+        ok &= verify_results(f, d);
     }
-    return ok;
+    return ok && verify_ids(m, d);
 }

@@ -135,6 +135,12 @@ static bool infer_convert(const Func *f, Op *op, Diag *d)
            op_fail(op, d, "the result has another shape");
 }
 
+// Only a conversion that rounds nothing goes through a sum.
+static bool is_widening(const Op *op)
+{
+    return op->operand[0]->type.dtype == DT_bf16 && op->type.dtype == DT_f32;
+}
+
 // Float to int truncates; the interpreter rounds to the result's type.
 static double scalar_convert(const Op *op, const double x[])
 {
@@ -147,6 +153,8 @@ const OpInfo op_convert = {
     .name = "convert",
     .noperand = 1,
     .attrs = {A_END},
+    .linear = LINEAR_ALL,
+    .is_linear = is_widening,
     .infer = infer_convert,
     .rule = rule_pointwise,
     .scalar = scalar_convert,

@@ -117,7 +117,7 @@ static AtomSet pending_sum(const FuncState *s, const Op *value)
 // or, in a product, that of one side, the other being whole over its atoms.
 static void visit_carrying(Search *x, const FuncState *s, const Op *op)
 {
-    Linear linear = op_info[op->code]->linear;
+    Linear linear = op_linear(op);
     AtomSet common = ~(AtomSet)0;
     for (int t = 0; t < op->noperand; t++) {
         AtomSet pending = pending_sum(s, op->operand[t]);

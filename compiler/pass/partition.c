@@ -9,7 +9,7 @@
 // cut off after.
 #include <math.h>
 
-#include "pass/factor.h"
+#include "ir/factor.h"
 #include "pass/partition.h"
 
 typedef struct Masked {

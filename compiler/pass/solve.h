@@ -1,6 +1,6 @@
 // Placing every value of a function, by price.
 //
-// The unknowns are the ops' placements (pass/factor.h). An op's result has the
+// The unknowns are the ops' placements (ir/factor.h). An op's result has the
 // sharding its placement gives; each user demands the one of its own
 // placement, and a reshard stands between where they differ (one for all users
 // that demand the same). The price of a program is the wire bytes of these
@@ -19,7 +19,7 @@
 // the first or the larger operand.
 #pragma once
 
-#include "pass/factor.h"
+#include "ir/factor.h"
 #include "pass/pass.h"
 
 typedef struct Use {

@@ -1,4 +1,4 @@
-#include "pass/factor.h"
+#include "ir/factor.h"
 
 static bool allows(FactorKind kind, int32_t item)
 {

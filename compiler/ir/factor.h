@@ -3,9 +3,9 @@
 
 #include "ir/op.h"
 
+// A carrier is an operand, counted from 1 so that zero is empty.
 enum {
-    ALL_OPERANDS =
-        0, // an operand is counted from 1 here, so that zero is empty
+    ALL_OPERANDS = 0,
 };
 
 // How an op is computed: each factor's split, and the atoms over which its
