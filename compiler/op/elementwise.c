@@ -138,7 +138,8 @@ static bool infer_convert(const Func *f, Op *op, Diag *d)
 // Only a conversion that rounds nothing goes through a sum.
 static bool is_widening(const Op *op)
 {
-    return op->operand[0]->type.dtype == DT_bf16 && op->type.dtype == DT_f32;
+    DType from = op->operand[0]->type.dtype, to = op->type.dtype;
+    return from == to || (from == DT_bf16 && to == DT_f32);
 }
 
 // Float to int truncates; the interpreter rounds to the result's type.

@@ -71,6 +71,33 @@ static double work(const FuncState *s, const Op *op, const Rule *r,
     return points / points_per_byte + bytes / memory_per_byte;
 }
 
+// What it would cost more to compute a value right as `want`, for its only
+// user, instead of changing it afterwards: the broadcast of a scale is cheaper
+// made whole from a gathered scale than gathered. Negative: not possible.
+static double price_native(const FuncState *s, const Op *value,
+                           const Sharding *want)
+{
+    const Mesh *m = mesh_of(s);
+    const OpState *v = &s->op[value->id];
+    Placement p = {0};
+    Sharding at;
+    double price = 0;
+    if (!v->rule || v->is_fixed || v->uses.n != 1 || want->partial)
+        return -1;
+    factors_from_sharding(m, v->rule, value->noperand, value->type.rank, want,
+                          p.factor);
+    place_tensor(m, value, v->rule, value->noperand, &p, &at);
+    if (!sharding_equal(&at, want, value->type.rank))
+        return -1;
+    for (int t = 0; t < value->noperand; t++) {
+        const Op *in = value->operand[t];
+        place_tensor(m, value, v->rule, t, &p, &at);
+        price += reshard_cost(s, in, &s->op[in->id].out, &at);
+        price -= reshard_cost(s, in, &s->op[in->id].out, &v->demand[t]);
+    }
+    return price > 0 ? price : 0;
+}
+
 // What it costs that user `id` demands `want` of a value: nothing if another
 // user demands the same.
 static double price_operand(const FuncState *s, int id, const Op *value,
@@ -87,7 +114,9 @@ static double price_operand(const FuncState *s, int id, const Op *value,
                            value->type.rank))
             return 0;
     }
-    return reshard_cost(s, value, &v->out, want);
+    double moved = reshard_cost(s, value, &v->out, want);
+    double native = price_native(s, value, want);
+    return native >= 0 && native < moved ? native : moved;
 }
 
 // What a user asks of a value: it can carry only pending sums that are there
@@ -140,6 +169,19 @@ double price_func(const FuncState *s)
     return price;
 }
 
+// What a result placed as `out` would become by its hint: an op that only
+// passes a wish on says nothing of the dimensions that the wish lacks.
+static Sharding hinted(const OpState *v, int rank, const Sharding *out)
+{
+    Sharding end = v->hint;
+    AtomSet used = sharding_split_atoms(&v->hint, rank);
+    end.partial = 0;
+    for (int i = 0; v->is_hint_open && i < rank; i++)
+        if (!end.dim[i].n && !(split_atoms(&out->dim[i]) & used))
+            end.dim[i] = out->dim[i];
+    return end;
+}
+
 // What the users (or, before they are placed, the hint) make of a result.
 static double price_result(const FuncState *s, const Op *op,
                            const Sharding *out)
@@ -153,7 +195,9 @@ static double price_result(const FuncState *s, const Op *op,
         return price;
     Sharding end = *out;
     end.partial = 0;
-    return price + reshard_cost(s, op, out, v->has_hint ? &v->hint : &end);
+    if (v->has_hint)
+        end = hinted(v, op->type.rank, out);
+    return price + reshard_cost(s, op, out, &end);
 }
 
 // Whether an earlier operand of the op is the same value asked for alike.

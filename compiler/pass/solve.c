@@ -36,12 +36,14 @@ static FuncState *new_state(PassContext *c, Func *f)
 
 // --- hints -------------------------------------------------------------------
 
-static void give_hint(FuncState *s, const Op *value, const Sharding *hint)
+static void give_hint(FuncState *s, const Op *value, const Sharding *hint,
+                      bool is_open)
 {
     OpState *v = &s->op[value->id];
     if (!v->has_hint && op_role(value) != ROLE_argument) {
         v->has_hint = true;
         v->hint = *hint;
+        v->is_hint_open = is_open;
     }
 }
 
@@ -57,7 +59,7 @@ static void hint_operands(FuncState *s, const Op *op)
     for (int t = 0; t < op->noperand; t++) {
         Sharding in = placement_of(mesh_of(s), op, o->rule, t, &p);
         if (sharding_split_atoms(&in, op->operand[t]->type.rank))
-            give_hint(s, op->operand[t], &in);
+            give_hint(s, op->operand[t], &in, true);
     }
 }
 
@@ -68,7 +70,7 @@ static void find_hints(FuncState *s)
     for (int i = f->ops.n - 1; i >= 0; i--) {
         const Op *op = f->ops.at[i];
         if (op_role(op) == ROLE_wish)
-            give_hint(s, op->operand[0], &op->sharding);
+            give_hint(s, op->operand[0], &op->sharding, false);
         else
             hint_operands(s, op);
     }

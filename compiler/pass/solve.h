@@ -37,6 +37,7 @@ typedef struct OpState {
     Sharding *demand;       // of each operand
     const Sharding *shared; // a sharding that is there for any user; or NULL
     bool has_hint;
+    bool is_hint_open; // dimensions that it does not split may be split
     Sharding hint;
     VEC(Use) uses;
     bool has_runner;
