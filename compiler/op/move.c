@@ -226,17 +226,32 @@ static bool infer_concat(const Func *f, Op *op, Diag *d)
     return true;
 }
 
+// The operand that is all of the result, the others being empty; -1 if none.
+static int only_operand(const Op *op, int64_t dim)
+{
+    for (int t = 0; t < op->noperand; t++)
+        if (op->operand[t]->type.dim[dim] == op->type.dim[dim])
+            return t;
+    return -1;
+}
+
+// The concatenated dimension is whole in each tensor, unless one operand is
+// all of it.
 static void rule_concat(const Op *op, Rule *r)
 {
     int64_t dim = op_int(op, A_dim, 0);
+    int only = only_operand(op, dim);
     *r = (Rule){0};
     for (int i = 0; i < op->type.rank; i++) {
-        int f = i == dim ? -1 : rule_add(r, op->type.dim[i], FACTOR_PASS);
+        int f = -1;
+        if (i != dim || only >= 0)
+            f = rule_add(r, op->type.dim[i], FACTOR_PASS);
         for (int t = 0; t <= op->noperand; t++) {
-            const Type *type =
-                t < op->noperand ? &op->operand[t]->type : &op->type;
+            bool is_result = t == op->noperand;
+            const Type *type = is_result ? &op->type : &op->operand[t]->type;
+            bool own = i == dim && (f < 0 || (t != only && !is_result));
             rule_set(r, t, i,
-                     i == dim ? rule_add(r, type->dim[i], FACTOR_WHOLE) : f);
+                     own ? rule_add(r, type->dim[i], FACTOR_WHOLE) : f);
         }
     }
 }

@@ -44,6 +44,22 @@ static void set_attrs(Func *f, Op *op, const Step *step)
         op_set_int(f, op, A_id, ++f->module->next_id);
 }
 
+// The reshard's cause; a step after the sum is combined is there for the
+// layout alone, and says so.
+static const char *step_cause(Expand *x, const Op *op, const Op *reshard)
+{
+    Arena *a = x->c->arena;
+    const char *cause = op_str(reshard, A_cause);
+    const char *wish = cause ? strstr(cause, "; ") : NULL;
+    const Op *value = op->operand[0];
+    if (!wish || !strstr(cause, "leaves a pending") || op_attr(op, A_combine))
+        return cause;
+    return arena_printf(
+        a, "the sum is %s%s",
+        type_string(a, &x->out->module->mesh, &value->type, &value->sharding),
+        wish);
+}
+
 static Op *add_step(Expand *x, Op *value, const Step *step, const Op *reshard)
 {
     Op *op = find_same(x->out, value, step);
@@ -57,8 +73,9 @@ static Op *add_step(Expand *x, Op *value, const Step *step, const Op *reshard)
     set_attrs(x->out, op, step);
     if (op_str(reshard, A_op))
         op_set_str(x->out, op, A_op, op_str(reshard, A_op));
-    if (op_str(reshard, A_cause))
-        op_set_str(x->out, op, A_cause, op_str(reshard, A_cause));
+    const char *cause = step_cause(x, op, reshard);
+    if (cause)
+        op_set_str(x->out, op, A_cause, cause);
     return op;
 }
 
