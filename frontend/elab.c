@@ -148,6 +148,7 @@ Module *elab_run(Arena *a, const Program *p, const BuildOptions *o,
     int before = d->nerror;
     env_init(&e);
     check_fns(&e);
+    env_word(&e, "dtype"); // is checked, if the program uses it or not
     if (d->nerror > before)
         return NULL;
     e.module = module_new(a, &o->mesh, FORM_global);

@@ -196,8 +196,27 @@ static Value check_size(Elab *e, const Setting *s, Value v)
                : (Value){0};
 }
 
+// The option `dtype` is what floats are computed in.
+static Value check_dtype(Elab *e, const Setting *s, Value v)
+{
+    const char *list = "";
+    DType found = v.kind == VALUE_SYMBOL ? dtype_find(v.symbol) : NDTYPE;
+    if (found != NDTYPE && dtype_is_float(found))
+        return v;
+    for (int t = 0; t < NDTYPE; t++)
+        if (dtype_is_float((DType)t))
+            list = arena_printf(e->arena, "%s%s%s", list, *list ? " or " : "",
+                                dtype_name[t]);
+    return elab_fail(e, s->value->at, "option dtype must be %s, not %s", list,
+                     v.kind == VALUE_SYMBOL
+                         ? arena_printf(e->arena, "`%s`", v.symbol)
+                         : kind_text(&v));
+}
+
 static Value check_option(Elab *e, const Setting *s, Value v)
 {
+    if (v.kind != VALUE_BAD && strcmp(s->name.s, "dtype") == 0)
+        return check_dtype(e, s, v);
     if (v.kind == VALUE_BAD || s->value == s->first)
         return v;
     Value first = eval_scalar(e, s->first);
