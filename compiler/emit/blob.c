@@ -129,7 +129,7 @@ static int64_t write_numbers(Blob *b, const Op *op)
     for (int i = 0; i < value->n; i++) {
         double x = value->floats[i];
         float f = (float)(t == DT_bf16 ? round_bf16(x) : x);
-        int32_t whole = t == DT_i32 ? (int32_t)x : 0;
+        int32_t whole = t == DT_i32 ? (int32_t)round_i32(x) : 0;
         char flag = x != 0;
         const void *from = t == DT_i32    ? (void *)&whole
                            : t == DT_bool ? (void *)&flag

@@ -3,6 +3,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "ir/interp.h"
+
 LLVMTypeRef gen_vector(LLVMTypeRef element, int lanes)
 {
     return lanes == 1 ? element : LLVMVectorType(element, (unsigned)lanes);
@@ -41,6 +43,14 @@ LLVMValueRef gen_double(const Gen *g, double x, int lanes)
 LLVMValueRef gen_int(LLVMTypeRef type, int64_t x, int lanes)
 {
     return same_in_all(LLVMConstInt(type, (unsigned long long)x, true), lanes);
+}
+
+LLVMValueRef gen_number(const Gen *g, DType t, double x, int lanes)
+{
+    if (t == DT_bool)
+        return gen_int(g->i1, x != 0, lanes);
+    return t == DT_i32 ? gen_int(g->i32, (int64_t)round_i32(x), lanes)
+                       : gen_float(g, x, lanes);
 }
 
 LLVMValueRef gen_splat(const Gen *g, LLVMValueRef x, int lanes)

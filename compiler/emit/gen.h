@@ -56,6 +56,8 @@ LLVMValueRef gen_i32(const Gen *g, int64_t x);
 LLVMValueRef gen_float(const Gen *g, double x, int lanes);
 LLVMValueRef gen_double(const Gen *g, double x, int lanes);
 LLVMValueRef gen_int(LLVMTypeRef type, int64_t x, int lanes);
+// As interpreted: bool is whether it is not 0, i32 is round_i32.
+LLVMValueRef gen_number(const Gen *g, DType t, double x, int lanes);
 LLVMValueRef gen_splat(const Gen *g, LLVMValueRef x, int lanes);
 LLVMValueRef gen_add(const Gen *g, LLVMValueRef a, LLVMValueRef b);
 LLVMValueRef gen_sub(const Gen *g, LLVMValueRef a, LLVMValueRef b);

@@ -94,14 +94,6 @@ static LLVMValueRef index_node(const NestCode *c, int i, int lanes)
     return LLVMBuildSIToFP(g->b, x, gen_vector(g->f32, lanes), "");
 }
 
-static LLVMValueRef number_node(const NestCode *c, const Node *n)
-{
-    const Gen *g = c->g;
-    if (dtype_is_float(n->dtype))
-        return gen_float(g, n->number, 1);
-    return gen_int(n->dtype == DT_i32 ? g->i32 : g->i1, (int64_t)n->number, 1);
-}
-
 static LLVMValueRef point_node(NestCode *c, const Node *n, int lanes)
 {
     LLVMValueRef x[4];
@@ -118,7 +110,7 @@ static LLVMValueRef compute_node(NestCode *c, int i)
     switch (n->kind) {
     case NODE_load: return load_node(c, i, lanes);
     case NODE_index: x = index_node(c, i, lanes); break;
-    case NODE_number: x = number_node(c, n); break;
+    case NODE_number: x = gen_number(c->g, n->dtype, n->number, 1); break;
     case NODE_point: x = point_node(c, n, lanes); break;
     case NODE_reduce: x = node_reduce(c, i); break;
     case NODE_product:

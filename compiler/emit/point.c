@@ -249,12 +249,8 @@ POINT(select)
 // x[1] is the place in the whole dimension.
 POINT(mask)
 {
-    DType t = op->type.dtype;
     double value = op_attr(op, A_value)->floats[0];
-    LLVMValueRef fill =
-        dtype_is_float(t)
-            ? gen_float(g, value, lanes)
-            : gen_int(t == DT_i32 ? g->i32 : g->i1, (int64_t)value, lanes);
+    LLVMValueRef fill = gen_number(g, op->type.dtype, value, lanes);
     LLVMValueRef size = gen_int(g->i32, op_int(op, A_size, 0), lanes);
     LLVMValueRef inside = LLVMBuildICmp(g->b, LLVMIntSLT, x[1], size, "");
     return LLVMBuildSelect(g->b, inside, x[0], fill, "");

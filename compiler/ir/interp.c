@@ -18,6 +18,25 @@ double round_bf16(double x)
     return f;
 }
 
+double round_i32(double x)
+{
+    if (isnan(x))
+        return 0;
+    if (isinf(x))
+        return x < 0 ? INT32_MIN : INT32_MAX;
+    return (int32_t)(uint32_t)(int64_t)fmod(x, 0x1p32);
+}
+
+// What memory of the type holds.
+static void round_all(const Type *t, double *x)
+{
+    for (int64_t i = 0; i < type_count(t); i++)
+        x[i] = t->dtype == DT_bf16   ? round_bf16(x[i])
+               : t->dtype == DT_i32  ? round_i32(x[i])
+               : t->dtype == DT_bool ? x[i] != 0
+                                     : x[i];
+}
+
 // How far tensor t's offset moves when a factor's index grows by one.
 static void factor_strides(const Op *op, const Rule *r, int t,
                            int64_t stride[MAX_FACTORS])
@@ -99,9 +118,7 @@ void op_interp(const Func *f, const Op *op, int64_t device,
         op_info[op->code]->eval(f, op, device, in, out);
     else
         loop_interp(op, in, out);
-    if (op->type.dtype == DT_bf16)
-        for (int64_t i = 0; i < type_count(&op->type); i++)
-            out[i] = round_bf16(out[i]);
+    round_all(&op->type, out);
 }
 
 typedef struct Interp {
@@ -153,9 +170,8 @@ static void run_op(const Interp *x, const Func *f, const Op *op,
     } else if (moves && x->module->form == FORM_local) {
         info->exchange(f, op, (const double *const *)value[op->operand[0]->id],
                        out);
-        for (int64_t d = 0; op->type.dtype == DT_bf16 && d < x->ndevice; d++)
-            for (int64_t i = 0; i < type_count(&op->type); i++)
-                out[d][i] = round_bf16(out[d][i]);
+        for (int64_t d = 0; d < x->ndevice; d++)
+            round_all(&op->type, out[d]);
     } else if (moves) {
         memcpy(out[0], value[op->operand[0]->id][0],
                sizeof(double) * (size_t)type_count(&op->type));

@@ -2,7 +2,7 @@
 //
 // In GLOBAL and SHARDED values are whole tensors and a change of placement
 // changes nothing. In LOCAL each device has its own values and collectives
-// exchange them. Results of type bf16 are rounded to it, all else stays f64.
+// exchange them. Results are rounded to bf16, i32 or bool; f32 stays f64.
 #pragma once
 
 #include "ir/graph.h"
@@ -16,3 +16,5 @@ void op_interp(const Func *f, const Op *op, int64_t device,
                const double *const in[], double *out);
 
 double round_bf16(double x);
+// Truncates, and wraps around; an infinity becomes the last number there is.
+double round_i32(double x);

@@ -142,12 +142,13 @@ static bool is_widening(const Op *op)
     return from == to || (from == DT_bf16 && to == DT_f32);
 }
 
-// Float to int truncates; the interpreter rounds to the result's type.
+// A float outside of i32 becomes the last number there; the interpreter rounds
+// to the result's type.
 static double scalar_convert(const Op *op, const double x[])
 {
-    if (op->type.dtype == DT_bool)
-        return x[0] != 0;
-    return op->type.dtype == DT_i32 ? trunc(x[0]) : x[0];
+    if (op->type.dtype != DT_i32 || isnan(x[0]))
+        return x[0];
+    return fmin(fmax(x[0], INT32_MIN), INT32_MAX);
 }
 
 const OpInfo op_convert = {
