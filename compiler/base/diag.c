@@ -74,12 +74,37 @@ void diag_error(Diag *d, Span at, const char *fmt, ...)
     d->nerror++;
 }
 
+// Whether this warning was said before at this place.
+static bool was_said(Diag *d, Span at, const char *fmt, va_list ap)
+{
+    char text[1024];
+    uint64_t h = 0xcbf29ce484222325u ^ (uint64_t)(uintptr_t)at.source;
+    int n = vsnprintf(text, sizeof text, fmt, ap);
+    h = (h ^ (uint64_t)at.start) * 0x100000001b3u;
+    for (int i = 0; i < n && i < (int)sizeof text - 1; i++)
+        h = (h ^ (unsigned char)text[i]) * 0x100000001b3u;
+    for (int i = 0; i < MAX_SAID; i++) {
+        if (d->said[i] == h)
+            return true;
+        if (!d->said[i]) {
+            d->said[i] = h;
+            return false;
+        }
+    }
+    return false;
+}
+
 void diag_warn(Diag *d, Warning w, Span at, const char *fmt, ...)
 {
     if (d->level[w] == WARN_HIDE)
         return;
     bool error = d->werror || d->level[w] == WARN_ERROR;
     va_list ap;
+    va_start(ap, fmt);
+    bool again = was_said(d, at, fmt, ap);
+    va_end(ap);
+    if (again)
+        return;
     va_start(ap, fmt);
     report(d, at, error ? "error" : "warning", error ? "31" : "35",
            warning_name[w], fmt, ap);

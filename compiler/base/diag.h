@@ -2,10 +2,12 @@
 //
 // Errors are counted, not fatal: a phase reports all it finds and its caller
 // asks diag_failed() whether to go on. A warning has a name, by which
-// -Wno-NAME silences it and -Werror=NAME makes it an error.
+// -Wno-NAME silences it and -Werror=NAME makes it an error; the same one at the
+// same place is said once (a function may be inlined twice).
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "base/arena.h"
@@ -34,6 +36,10 @@ typedef enum WarningLevel {
     WARN_ERROR,
 } WarningLevel;
 
+enum {
+    MAX_SAID = 256, // warnings remembered
+};
+
 typedef struct Diag {
     FILE *out;
     bool colour;
@@ -41,6 +47,7 @@ typedef struct Diag {
     WarningLevel level[NWARNING];
     int nerror;
     int nwarning;
+    uint64_t said[MAX_SAID]; // warnings by hash: each is said once
 } Diag;
 
 void diag_error(Diag *d, Span at, const char *fmt, ...)

@@ -20,7 +20,6 @@ typedef struct PassContext {
     bool uneven_pad; // dimensions that do not divide are padded
     bool explain;    // fill `decisions`
     VEC(Decision) decisions;
-    VEC(const char *) said; // warnings: each once, though two bodies have it
 } PassContext;
 
 // Returns the new module, or the old one if it only annotated; NULL (and a

@@ -79,21 +79,15 @@ static Op *add_step(Expand *x, Op *value, const Step *step, const Op *reshard)
     return op;
 }
 
-// Once for each place and type: a model's line may stand in several bodies.
-static void warn_whole(Expand *x, const Op *value, const Op *reshard)
+static void warn_whole(const Expand *x, const Op *value, const Op *reshard)
 {
-    Arena *a = x->c->arena;
     const char *name = op_str(reshard, A_op);
     const char *cause = op_str(reshard, A_cause);
-    const char *what = arena_printf(
-        a, "%s gathers the whole of %s: %s", name ? name : "reshard",
-        type_string(a, &x->out->module->mesh, &value->type, &value->sharding),
-        cause ? cause : "");
-    for (int i = 0; i < x->c->said.n; i++)
-        if (strcmp(x->c->said.at[i], what) == 0)
-            return;
-    vec_push(a, &x->c->said, what);
-    diag_warn(x->c->diag, W_whole_tensor, reshard->at, "%s", what);
+    diag_warn(x->c->diag, W_whole_tensor, reshard->at,
+              "%s gathers the whole of %s: %s", name ? name : "reshard",
+              type_string(x->c->arena, &x->out->module->mesh, &value->type,
+                          &value->sharding),
+              cause ? cause : "");
 }
 
 static Op *expand(Expand *x, const Op *reshard)
