@@ -35,7 +35,9 @@ static int64_t extent(const Spec *s, const Op *op, int i)
 bool op_is_thin(const Op *op)
 {
     Spec s = read_spec(op);
-    return extent(&s, op, 0) == 1 || extent(&s, op, 1) == 1;
+    return extent(&s, op, 0) == 1 || extent(&s, op, 1) == 1 ||
+           type_count(&op->operand[0]->type) == 0 ||
+           type_count(&op->operand[1]->type) == 0;
 }
 
 // The stride of a letter in operand i; 0 if it is not there.

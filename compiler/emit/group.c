@@ -41,6 +41,8 @@ static int add_load(Build *b, Buffer *buffer, DType dtype, const View *view)
         if (n.stride[i])
             n.loops |= 1u << i;
     }
+    if (view_is_empty(view)) // not to be read, so not before the loops
+        n.loops = (1u << view->rank) - 1;
     return add_node(b, n);
 }
 

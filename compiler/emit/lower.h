@@ -45,7 +45,7 @@ typedef struct Contraction {
 } Contraction;
 
 Contraction op_contraction(const Op *op, int i);
-// Whether an einsum multiplies with a vector only.
+// Whether an einsum multiplies with a vector only, or with nothing.
 bool op_is_thin(const Op *op);
 
 // The index that an iota or a mask computes with, over the op's dimensions.

@@ -87,8 +87,23 @@ static bool find_place(const Places *p, int64_t stride, int *place,
     return true;
 }
 
+bool view_is_empty(const View *v)
+{
+    for (int i = 0; i < v->rank; i++)
+        if (v->dim[i].size == 0)
+            return true;
+    return false;
+}
+
 bool view_compose(const View *outer, const View *inner, View *out)
 {
+    if (view_is_empty(outer) || view_is_empty(inner)) {
+        View none = {0};
+        for (int i = 0; i < outer->rank; i++)
+            view_add_loop(&none, outer->dim[i].size, 0);
+        *out = none;
+        return true;
+    }
     Places p = places_of(inner);
     int64_t rest = outer->at;
     View v = *outer;

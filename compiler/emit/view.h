@@ -41,8 +41,10 @@ void view_add_turn(View *v, int64_t trip, int64_t stride);
 // Strides of a row-major tensor.
 void row_major(const Type *t, int64_t stride[MAX_RANK]);
 View view_identity(const Type *t);
+bool view_is_empty(const View *v); // no points
 // outer, whose elements are the points of `inner`'s loops in row-major order,
-// then inner. False if that is no view (a loop runs across two dimensions).
+// then inner; no strides if there are no elements. False if that is no view (a
+// loop runs across two dimensions).
 bool view_compose(const View *outer, const View *inner, View *out);
 bool view_equal(const View *a, const View *b);
 // Loops in row-major order without gaps; no piece.

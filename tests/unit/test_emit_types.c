@@ -24,8 +24,9 @@ static const char types[] = "fhib";
 static const char *const type_name[] = {"f32", "bf16", "i32", "bool"};
 static const double bound[] = {2e-6, 2e-2, 0, 0};
 
-static const int sizes[][3] = {{1, 1, 1},  {1, 7, 3},  {5, 1, 19},
-                               {4, 17, 1}, {4, 1, 16}, {9, 33, 2}};
+static const int sizes[][3] = {{1, 1, 1},  {1, 7, 3},  {5, 1, 19}, {4, 17, 1},
+                               {4, 1, 16}, {9, 33, 2}, {0, 3, 5},  {3, 0, 5},
+                               {3, 5, 0},  {0, 0, 0}};
 
 enum {
     NSIZE = sizeof sizes / sizeof *sizes,
