@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "frontend/place.h"
+
 bool elab_first(Elab *e, const char *what)
 {
     for (int i = 0; i < e->seen.n; i++)
@@ -158,6 +160,8 @@ Module *elab_run(Arena *a, const Program *p, const BuildOptions *o,
     else
         run_forward(&e);
     move_entry_last(e.module, e.main);
+    if (d->nerror == before)
+        axes_check(&e);
     return d->nerror > before ? NULL : e.module;
 }
 

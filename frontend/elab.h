@@ -137,7 +137,8 @@ typedef struct Elab {
     Frame *frame;
     Repeat *repeat;
     int depth;
-    VEC(Name) outputs; // names given, and where
+    bool axis_named[MAX_AXES]; // of the mesh, by some P(...)
+    VEC(Name) outputs;         // names given, and where
     VEC(Weight) weights;
     VEC(Link) casts; // weights, cast
     Span last_at;    // place of the last op, to find it once
@@ -156,8 +157,10 @@ Module *elab_run(Arena *a, const Program *p, const BuildOptions *o,
                  FILE *explain, Diag *d);
 void elab_output(Elab *e, Name name, Op *op, bool first);
 
-// suggest.c: "; did you mean `x`?", or "".
+// suggest.c: the word that is most like a name, or NULL; and the same as
+// "; did you mean `x`?", or "".
 typedef VEC(const char *) Words;
+const char *nearest(const char *name, const Words *known);
 const char *suggest(Arena *a, const char *name, const Words *known);
 
 // env.c: sizes, options and lets.

@@ -70,6 +70,7 @@ static void resolve_mesh(Elab *e, const Placement *p, Sharding *out)
             if (!used[axis])
                 split_append(&out->dim[i + p->is_stack], &s);
             used[axis] = true;
+            e->axis_named[axis] = true;
         }
     }
 }

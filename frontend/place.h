@@ -8,3 +8,5 @@ void place_check_rules(Elab *e, const Placement *p, const char *const name[],
                        const Resolution *r);
 // Dimension i divides over its axes, or an error that lists what does.
 void place_check_size(Elab *e, const Placement *p, int i, const Split *s);
+// axis_check.c: after elaboration, warns of axes that only one side names.
+void axes_check(Elab *e);

@@ -37,6 +37,7 @@ static void add_rule(Arena *a, Rules *to, const RuleLine *line, Diag *d)
                        MAX_RULE_AXES);
             break;
         }
+        rule.axis_at[rule.naxis] = axis->at;
         rule.axis[rule.naxis++] = axis->s;
     }
     vec_push(a, &to->rules, rule);

@@ -18,6 +18,7 @@ typedef struct AxisRule {
     const char *logical;
     int naxis;
     const char *axis[MAX_RULE_AXES]; // major first
+    Span axis_at[MAX_RULE_AXES];
     Span at;
 } AxisRule;
 

@@ -1,5 +1,4 @@
 // "did you mean": the known word with the smallest edit distance.
-#include <stdlib.h>
 #include <string.h>
 
 #include "frontend/elab.h"
@@ -8,33 +7,37 @@ enum {
     MAX_WORD = 40,
 };
 
-// Levenshtein's distance.
-static int distance(const char *a, const char *b)
+static int least(int a, int b)
 {
-    int n = (int)strlen(b);
-    int row[MAX_WORD + 1];
-    for (int j = 0; j <= n; j++)
-        row[j] = j;
-    for (int i = 1; a[i - 1]; i++) {
-        int before = row[0];
-        row[0] = i;
-        for (int j = 1; j <= n; j++) {
-            int change = before + (a[i - 1] != b[j - 1]);
-            before = row[j];
-            int gap = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
-            row[j] = change < gap ? change : gap;
-        }
-    }
-    return row[n];
+    return a < b ? a : b;
 }
 
-const char *suggest(Arena *a, const char *name, const Words *known)
+// Levenshtein's distance, but that two swapped neighbours count as one change.
+static int distance(const char *a, const char *b)
+{
+    int n = (int)strlen(a), m = (int)strlen(b);
+    int d[MAX_WORD + 1][MAX_WORD + 1];
+    for (int i = 0; i <= n; i++) {
+        for (int j = 0; j <= m; j++) {
+            d[i][j] = i ? i : j;
+            if (i == 0 || j == 0)
+                continue;
+            int gap = least(d[i - 1][j], d[i][j - 1]) + 1;
+            d[i][j] = least(gap, d[i - 1][j - 1] + (a[i - 1] != b[j - 1]));
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                d[i][j] = least(d[i][j], d[i - 2][j - 2] + 1);
+        }
+    }
+    return d[n][m];
+}
+
+const char *nearest(const char *name, const Words *known)
 {
     size_t length = strlen(name);
     int limit = length < 3 ? 0 : length < 5 ? 1 : 2;
     const char *best = NULL;
     if (length > MAX_WORD)
-        return "";
+        return NULL;
     for (int i = 0; i < known->n; i++) {
         if (strlen(known->at[i]) > MAX_WORD)
             continue;
@@ -44,5 +47,11 @@ const char *suggest(Arena *a, const char *name, const Words *known)
             limit = d - 1;
         }
     }
+    return best;
+}
+
+const char *suggest(Arena *a, const char *name, const Words *known)
+{
+    const char *best = nearest(name, known);
     return best ? arena_printf(a, "; did you mean `%s`?", best) : "";
 }
