@@ -70,6 +70,31 @@ static bool find_bases(Arena *a, const Program *p, const RulesDecl *decl,
     return true;
 }
 
+// What a name stands for by one alias; NULL if none has it.
+static const char *alias_of(const Rules *r, const char *name)
+{
+    for (int i = r->aliases.n - 1; i >= 0; i--)
+        if (strcmp(r->aliases.at[i].name.s, name) == 0)
+            return r->aliases.at[i].means.s;
+    return NULL;
+}
+
+// An error for the first alias that leads back to itself.
+static void check_aliases(const Rules *r, Diag *d)
+{
+    for (int i = 0; i < r->aliases.n; i++) {
+        const Name *name = &r->aliases.at[i].name;
+        const char *to = alias_of(r, name->s);
+        for (int k = 0; k < r->aliases.n && to; k++) {
+            if (strcmp(to, name->s) == 0) {
+                diag_error(d, name->at, "alias `%s` means itself", name->s);
+                return;
+            }
+            to = alias_of(r, to);
+        }
+    }
+}
+
 const Rules *rules_find(Arena *a, const Program *p, const char *name, Diag *d)
 {
     int before = d->nerror;
@@ -91,20 +116,16 @@ const Rules *rules_find(Arena *a, const Program *p, const char *name, Diag *d)
         for (int j = 0; j < decl->aliases.n; j++)
             vec_push(a, &r->aliases, decl->aliases.at[j]);
     }
+    check_aliases(r, d);
     return d->nerror == before ? r : NULL;
 }
 
-// An alias may mean an alias; a circle of them is left where it began.
+// An alias may mean an alias; rules_find lets no circle of them pass.
 const char *rules_meaning(const Rules *r, const char *name)
 {
-    for (int steps = 0, i = r->aliases.n - 1; i >= 0; i--) {
-        if (strcmp(r->aliases.at[i].name.s, name) != 0)
-            continue;
-        name = r->aliases.at[i].means.s;
-        if (steps++ == r->aliases.n)
-            break;
-        i = r->aliases.n; // from the last one again
-    }
+    const char *to;
+    while ((to = alias_of(r, name)))
+        name = to;
     return name;
 }
 
