@@ -78,6 +78,8 @@ Value arrange_left(Elab *e, const Indexes *left, Value v, Span at)
     Labels want = 0;
     for (int i = 0; i < rank; i++) {
         int label = left_label(e, left, rank, i, &index);
+        if (want >> label & 1)
+            return (Value){0}; // it stands twice, which was said
         to.dim[i].label = label;
         want |= (Labels)1 << label;
         if (by_place && v.dim[i].label >= 0 && v.dim[i].label != label)
