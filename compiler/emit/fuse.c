@@ -354,9 +354,18 @@ static void make_parts(Frame *f, const Value *v)
     f->parts[op->id] = parts;
 }
 
+// Whether a nest uses an index that does not change evenly with its loops.
+static bool is_uneven(const Value *leaf)
+{
+    for (int i = 0; i < leaf->edges.n; i++)
+        if (leaf->edges.at[i].group && !leaf->edges.at[i].ok)
+            return true;
+    return false;
+}
+
 static void decide(Frame *f, Value *v)
 {
-    if (v->kind == VALUE_view || v->kind == VALUE_leaf)
+    if (v->kind == VALUE_view || (v->kind == VALUE_leaf && !is_uneven(v)))
         return;
     if (v->kind == VALUE_open && try_inline(f, v)) {
         add_uses(f, v);

@@ -161,6 +161,17 @@ static const Case pointwise[] = {
      "%n = neg %g : f32[A, B]\n"
      "%o = convert %n : T[A, B]\n",
      "b=%b, c=%c, d=%d, e=%e, f=%f, h=%h, o=%o"},
+    // Indexes that do not change evenly.
+    {"fhi", X ", %y: T[P]" INPUT,
+     "%i = iota {dim=1} : T[A, B]\n"
+     "%a = reshape %i : T[P]\n"
+     "%b = add %a, %y : T[P]\n"
+     "%t = transpose %i {dims=[1, 0]} : T[B, A]\n"
+     "%c = reshape %t : T[P]\n"
+     "%d = neg %c : T[P]\n"
+     "%e = reduce_sum %a {dims=[0]} : T[]\n"
+     "%f = einsum %c, %y {spec=\"p,p->\"} : T[]\n",
+     "a=%a, b=%b, c=%c, d=%d, e=%e, f=%f"},
     {"fhi", X,
      "%i = iota {dim=0} : T[A, B]\n"
      "%j = iota {dim=1} : T[A, B]\n"
