@@ -1,5 +1,6 @@
 #include "cost/report.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -17,12 +18,9 @@ int64_t func_count(const Module *m, const Func *f)
     return n;
 }
 
-// A slice has a group and sends nothing: neither gathers, combines nor moves.
 bool is_communication(const Op *op)
 {
-    return op_role(op) == ROLE_collective &&
-           (op_attr(op, A_concat_dim) || op_attr(op, A_combine) ||
-            op_attr(op, A_from));
+    return op_info[op->code]->wire != NULL;
 }
 
 static bool grows(const Op *op)
@@ -42,12 +40,9 @@ static const Split *group_of(const Op *op)
 
 int64_t collective_wire(const Mesh *m, const Op *op)
 {
-    int64_t n = split_pieces(m, group_of(op)), bytes = collective_bytes(op);
-    if (op_attr(op, A_from))
-        return bytes;
-    bool twice = op_attr(op, A_combine) && !op_attr(op, A_split_dim);
-    return (twice ? 2 : 1) * (bytes / n) * (n - 1) +
-           (twice ? 2 : 1) * (bytes % n) * (n - 1) / n;
+    double n = (double)split_pieces(m, group_of(op));
+    double bytes = (double)type_bytes(&op->operand[0]->type);
+    return llround(op_info[op->code]->wire(bytes, n));
 }
 
 static void print_axes(const Mesh *m, const Op *op, FILE *f)

@@ -81,6 +81,9 @@ typedef struct OpInfo {
     // SHARDED: the result's sharding from the operand's; false (and a message)
     // if the op does not apply to it. Collectives only.
     bool (*apply)(const Func *f, const Op *op, Sharding *out, Diag *d);
+    // Bytes on the wire per device by the ring algorithm, on a group of n, from
+    // the bytes of the operand there. NULL: sends nothing.
+    double (*wire)(double bytes, double n);
     // Interprets a collective in LOCAL: in[d] and out[d] are device d's.
     void (*exchange)(const Func *f, const Op *op, const double *const in[],
                      double *const out[]);

@@ -287,6 +287,29 @@ static void exchange_slice(const Func *f, const Op *op,
     }
 }
 
+// --- what it costs ----------------------------------------------------------
+
+static double wire_gather(double bytes, double n)
+{
+    return bytes * (n - 1);
+}
+
+static double wire_once(double bytes, double n)
+{
+    return bytes * (n - 1) / n;
+}
+
+static double wire_twice(double bytes, double n)
+{
+    return 2 * bytes * (n - 1) / n;
+}
+
+static double wire_all(double bytes, double n)
+{
+    (void)n;
+    return bytes;
+}
+
 const OpInfo op_all_gather = {
     .name = "all_gather",
     .role = ROLE_collective,
@@ -295,6 +318,7 @@ const OpInfo op_all_gather = {
     .infer = infer_collective,
     .apply = apply_gather,
     .exchange = exchange_gather,
+    .wire = wire_gather,
 };
 
 const OpInfo op_reduce_scatter = {
@@ -305,6 +329,7 @@ const OpInfo op_reduce_scatter = {
     .infer = infer_collective,
     .apply = apply_scatter,
     .exchange = exchange_scatter,
+    .wire = wire_once,
 };
 
 const OpInfo op_all_reduce = {
@@ -315,6 +340,7 @@ const OpInfo op_all_reduce = {
     .infer = infer_collective,
     .apply = apply_reduce,
     .exchange = exchange_reduce,
+    .wire = wire_twice,
 };
 
 const OpInfo op_all_to_all = {
@@ -325,6 +351,7 @@ const OpInfo op_all_to_all = {
     .infer = infer_collective,
     .apply = apply_all_to_all,
     .exchange = exchange_all_to_all,
+    .wire = wire_once,
 };
 
 static bool infer_permute(const Func *f, Op *op, Diag *d)
@@ -347,6 +374,7 @@ const OpInfo op_collective_permute = {
     .infer = infer_permute,
     .apply = apply_permute,
     .exchange = exchange_permute,
+    .wire = wire_all,
 };
 
 const OpInfo op_shard_slice = {

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "ir/op.h"
 #include "pass/moves.h"
 
 enum {
@@ -26,16 +27,10 @@ bool split_is_aligned(const Mesh *m, int64_t size, const Split *a,
 double price_step(const Mesh *m, const Type *t, const Sharding *from,
                   const Step *s)
 {
-    double n = (double)split_pieces(m, &s->axes);
-    double in = (double)local_bytes(m, t, from);
-    switch (s->code) {
-    case OP_all_gather: return in * (n - 1);
-    case OP_reduce_scatter: return in * (n - 1) / n;
-    case OP_all_reduce: return 2 * in * (n - 1) / n;
-    case OP_all_to_all: return in * (n - 1) / n;
-    case OP_collective_permute: return in;
-    default: return 0;
-    }
+    const OpInfo *info = op_info[s->code];
+    return info->wire ? info->wire((double)local_bytes(m, t, from),
+                                   (double)split_pieces(m, &s->axes))
+                      : 0;
 }
 
 static void plan_push(const Query *q, ReshardPlan *p, const Sharding *s,

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-static char folder[] = "/tmp/shardc-runtime-XXXXXX";
+static char folder[] = P_tmpdir "/shardc-runtime-XXXXXX";
 char said[8192];
 
 #if !defined(__has_feature)

@@ -420,7 +420,7 @@ static void write_file(const char *dir, const char *name, const char *text)
 static void includes(void **state)
 {
     (void)state;
-    char dir[] = "/tmp/test_parse.XXXXXX", path[200];
+    char dir[] = P_tmpdir "/test_parse.XXXXXX", path[200];
     assert_non_null(mkdtemp(dir));
     write_file(dir, "a.shard",
                "include \"b.shard\"\ninclude \"./b.shard\"\nlet a = 1\n");

@@ -12,7 +12,7 @@
 
 #include "runtime/safetensors.h"
 
-static char folder[] = "/tmp/shardc-safetensors-XXXXXX";
+static char folder[] = P_tmpdir "/shardc-safetensors-XXXXXX";
 static char text[8192]; // what the last call said
 
 static const char *path_of(const char *name)
