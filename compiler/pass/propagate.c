@@ -99,6 +99,41 @@ static Op *get_value(Rewrite *w, const Op *value, const Sharding *want,
     return op;
 }
 
+// "30 x 128"
+static const char *factors_say(Arena *a, const Rule *r, const DimFactors *df)
+{
+    const char *text = "";
+    for (int k = 0; k < df->n; k++)
+        text = arena_printf(a, "%s%s%ld", text, k ? " x " : "",
+                            (long)r->size[df->factor[k]]);
+    return text;
+}
+
+// A split that does not go through a cut of its dimension (3840 over 4 devices
+// into 30 heads of 128) is gathered: more than the user may have meant.
+static void warn_cut(const Rewrite *w, const Op *op, const Rule *r, int t)
+{
+    const Mesh *m = &w->out->module->mesh;
+    const Op *value = op->operand[t];
+    const Sharding *have = &w->to[value->id]->sharding;
+    Split of[MAX_FACTORS] = {0};
+    factors_from_sharding(m, r, t, value->type.rank, have, of);
+    for (int i = 0; i < value->type.rank; i++) {
+        const DimFactors *df = &r->dim[t][i];
+        AtomSet lost = df->n > 1 ? split_atoms(&have->dim[i]) : 0;
+        for (int k = 0; k < df->n; k++)
+            lost &= ~split_atoms(&of[df->factor[k]]);
+        if (lost)
+            diag_warn(w->c->diag, W_cut_dimension, op->at,
+                      "%ld, split over %s (%ld devices), is cut into %s, which "
+                      "they do not divide: it is gathered",
+                      (long)value->type.dim[i],
+                      split_string(w->c->arena, m, &have->dim[i]),
+                      (long)split_pieces(m, &have->dim[i]),
+                      factors_say(w->c->arena, r, df));
+    }
+}
+
 static void rewrite_op(Rewrite *w, const Op *op)
 {
     const OpState *o = &w->s->op[op->id];
@@ -112,6 +147,8 @@ static void rewrite_op(Rewrite *w, const Op *op)
     Op **operand = arena_new(w->c->arena, Op *, (size_t)op->noperand);
     for (int t = 0; t < op->noperand; t++)
         operand[t] = get_value(w, op->operand[t], &o->demand[t], op);
+    for (int t = 0; t < op->noperand && o->rule; t++)
+        warn_cut(w, op, o->rule, t);
     Type type = pending_type(op, o->rule, &o->out);
     bool is_wide = type.dtype != op->type.dtype;
     bool has_wide = false; // an operand, pending and so in f32 already

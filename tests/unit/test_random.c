@@ -121,6 +121,7 @@ static void check(Case *c, Module *global, bool uneven)
 {
     c->diag = (Diag){.out = stderr};
     c->diag.level[W_whole_tensor] = WARN_HIDE;
+    c->diag.level[W_cut_dimension] = WARN_HIDE;
     c->pass = (PassContext){
         .arena = &c->arena, .diag = &c->diag, .uneven_pad = uneven};
     PassOptions round_trip = {.round_trip = true};
