@@ -130,14 +130,6 @@ Sharding placement_of(const Mesh *m, const Op *op, const Rule *r, int t,
     return s;
 }
 
-AtomSet placement_atoms(const Rule *r, const Placement *p)
-{
-    AtomSet set = p->carried;
-    for (int f = 0; f < r->nfactor; f++)
-        set |= split_atoms(&p->factor[f]);
-    return set;
-}
-
 Type pending_type(const Op *op, const Rule *r, const Sharding *s)
 {
     Type t = op->type;

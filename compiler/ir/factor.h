@@ -35,8 +35,6 @@ void place_tensor(const Mesh *m, const Op *op, const Rule *r, int t,
 Sharding placement_of(const Mesh *m, const Op *op, const Rule *r, int t,
                       const Placement *p);
 
-AtomSet placement_atoms(const Rule *r, const Placement *p);
-
 // The type that op's result has while it is placed as s: a pending sum of bf16
 // addends is held and combined in f32, and rounded once, when it is whole. So
 // the devices give the number that one device gives. (A lookup has one addend

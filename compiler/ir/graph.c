@@ -190,20 +190,3 @@ const char *op_str(const Op *op, AttrKey key)
     const Attr *a = op_attr(op, key);
     return a ? a->str : NULL;
 }
-
-bool attr_equal(const Attr *a, const Attr *b)
-{
-    if (a->key != b->key || a->n != b->n)
-        return false;
-    switch (attr_kind[a->key]) {
-    case ATTR_INT:
-    case ATTR_INTS:
-        return memcmp(a->ints, b->ints, sizeof *a->ints * (size_t)a->n) == 0;
-    case ATTR_FLOATS:
-        return memcmp(a->floats, b->floats, sizeof *a->floats * (size_t)a->n) ==
-               0;
-    case ATTR_STR: return strcmp(a->str, b->str) == 0;
-    case ATTR_SPLIT: return split_equal(a->split, b->split);
-    }
-    return false;
-}

@@ -118,7 +118,6 @@ void op_set_split(Func *f, Op *op, AttrKey key, const Split *s);
 const Attr *op_attr(const Op *op, AttrKey key); // NULL if not there
 int64_t op_int(const Op *op, AttrKey key, int64_t otherwise);
 const char *op_str(const Op *op, AttrKey key); // NULL if not there
-bool attr_equal(const Attr *a, const Attr *b);
 
 // Text: printing and reading a module are inverse (ir/print.c, ir/parse.y).
 void module_print(const Module *m, FILE *f);
