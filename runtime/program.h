@@ -45,7 +45,19 @@ typedef enum RtClass {
     RT_PARAM,
     RT_INPUT,
     RT_OUTPUT,
+    RT_STATE, // of the optimizer: enters a step and leaves it
 } RtClass;
+
+// How the first values of a parameter or of a state are made. A deviation or a
+// number goes with it.
+typedef enum RtInit {
+    RT_INIT_ZEROS,
+    RT_INIT_ONES,
+    RT_INIT_CONSTANT,         // init_value
+    RT_INIT_NORMAL,           // init_value: the deviation
+    RT_INIT_TRUNCATED_NORMAL, // cut at two deviations, then scaled to
+                              // init_value
+} RtInit;
 
 // A tensor that enters or leaves the program, by name, in global shape.
 typedef struct RtTensor {
@@ -53,11 +65,14 @@ typedef struct RtTensor {
     int32_t class_;
     int32_t dtype;
     int32_t rank;
-    int32_t has_limit;           // i32 inputs that index something:
-    int64_t limit;               // values must be in [0, limit)
-    int64_t dim[RT_MAX_RANK];    // of the whole tensor
-    int64_t local[RT_MAX_RANK];  // of one device, padding included
-    RtSplit split[RT_MAX_RANK];  // how a device finds its part
+    int32_t has_limit;          // i32 inputs that index something:
+    int64_t limit;              // values must be in [0, limit)
+    int32_t init;               // RtInit, of RT_PARAM and RT_STATE
+    int32_t donor;              // OUTPUT: the tensor whose memory it takes
+    double init_value;          // over, as its next value; -1: none
+    int64_t dim[RT_MAX_RANK];   // of the whole tensor
+    int64_t local[RT_MAX_RANK]; // of one device, padding included
+    RtSplit split[RT_MAX_RANK]; // how a device finds its part
     RtPlace place;
 } RtTensor;
 
@@ -65,7 +80,7 @@ typedef enum RtCollectiveKind {
     RT_ALL_GATHER,     // result: `concat_dim` n times longer
     RT_REDUCE_SCATTER, // result: `split_dim` n times shorter
     RT_ALL_REDUCE,
-    RT_ALL_TO_ALL, // `split_dim` shorter, `concat_dim` longer
+    RT_ALL_TO_ALL,         // `split_dim` shorter, `concat_dim` longer
     RT_COLLECTIVE_PERMUTE, // piece k under `group` becomes piece k under `to`
 } RtCollectiveKind;
 
@@ -89,10 +104,10 @@ typedef struct RtCollective {
     int32_t concat_dim;
     int64_t dim[RT_MAX_RANK]; // of the source on one device
     RtSplit group;
-    RtSplit to;       // COLLECTIVE_PERMUTE
-    RtPlace source;   // always in the shared segment
+    RtSplit to;     // COLLECTIVE_PERMUTE
+    RtPlace source; // always in the shared segment
     RtPlace result;
-    int64_t bytes;    // per device and execution, by the report's convention
+    int64_t bytes; // per device and execution, by the report's convention
 } RtCollective;
 
 typedef enum RtStepKind {
@@ -113,9 +128,18 @@ typedef struct RtAtom {
     int64_t stride; // device ids between neighbours
 } RtAtom;
 
+// What a kernel computes, to find the first NaN.
+typedef struct RtProbe {
+    char what[RT_MAX_NAME]; // "einsum %h at model.shard:12:5"
+    RtPlace result;
+    int64_t count; // elements, dense
+    int32_t dtype;
+    int32_t is_dense; // 0: not to be looked at
+} RtProbe;
+
 // Header of the blob; the tables follow at these offsets from its start.
 typedef struct RtProgram {
-    uint64_t magic;   // RT_MAGIC
+    uint64_t magic; // RT_MAGIC
     int64_t ndevice;
     int64_t priv_bytes; // of each segment, per device
     int64_t shared_bytes;
@@ -132,6 +156,7 @@ typedef struct RtProgram {
     int32_t nconstant;
     int32_t reserved;
     int64_t constants; // RtConstant[]: copied into each device at start
+    int64_t probes;    // RtProbe[nkernel]
 } RtProgram;
 
 typedef struct RtConstant {
@@ -143,5 +168,8 @@ typedef struct RtConstant {
 #define RT_MAGIC 0x3163647261687331ull
 
 // The symbols an object file defines.
+// The forward pass, and the training step of a model that has one.
 extern const char shardc_program[];
 extern RtKernel *const shardc_kernels[];
+extern const char shardc_step_program[] __attribute__((weak));
+extern RtKernel *const shardc_step_kernels[] __attribute__((weak));

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ir/loop.h"
 #include "ir/op.h"
 
 double round_bf16(double x)
@@ -135,28 +136,61 @@ static double *new_tensor(const Interp *x, const Type *t)
     return arena_new(x->arena, double, (size_t)type_count(t) + 1);
 }
 
-// Runs the body once for each slice of the stacked operands.
-static void run_scan(const Interp *x, const Func *f, const Op *op,
-                     double **value[], double *out[])
+// A loop's results, in order, each of every device.
+static double **new_results(const Interp *x, const Loop *l)
 {
-    const Func *body = module_find(f->module, op_str(op, A_body));
-    int stacked = (int)op_int(op, A_stacked, 0);
+    int64_t n = x->ndevice, trip = l->trip;
+    int nresult = l->body->results.n;
+    double **out = arena_new(x->arena, double *, (size_t)(nresult * n));
+    for (int i = 0; i < nresult; i++) {
+        Type t = l->body->results.at[i]->type;
+        if (loop_stacks_result(l, i))
+            t = type_of_stack(&t, trip);
+        for (int64_t d = 0; d < n; d++)
+            out[i * n + d] = new_tensor(x, &t);
+    }
+    return out;
+}
+
+// The operands of one turn: what is carried, and the slices of the stacks.
+static void take_turn(const Interp *x, const Loop *l, int64_t slice,
+                      double **value[], double **out, const double **in)
+{
     int64_t n = x->ndevice;
+    for (int i = 0; i < l->op->noperand; i++) {
+        int64_t at = loop_stacks_operand(l, i)
+                         ? slice * type_count(&l->body->ops.at[i]->type)
+                         : 0;
+        for (int64_t d = 0; d < n; d++)
+            in[i * n + d] = i < l->carry ? out[i * n + d]
+                                         : value[l->op->operand[i]->id][d] + at;
+    }
+}
+
+// Runs the body once for each slice of the stacked operands.
+static double **run_loop(const Interp *x, const Func *f, const Op *op,
+                         double **value[])
+{
+    Loop l = loop_of(f->module, op);
+    int64_t n = x->ndevice;
+    double **out = new_results(x, &l);
     const double **in =
         arena_new(x->arena, const double *, (size_t)(op->noperand * n));
-    for (int i = 0; i < op->noperand; i++)
+    for (int i = 0; i < l.carry; i++)
         for (int64_t d = 0; d < n; d++)
-            in[i * n + d] = value[op->operand[i]->id][d];
-    for (int64_t trip = 0; trip < op_int(op, A_trip, 0); trip++) {
-        double **result = run_func(x, body, in);
-        for (int64_t d = 0; d < n; d++)
-            in[d] = result[d];
-        for (int i = op->noperand - stacked; i < op->noperand; i++)
-            for (int64_t d = 0; d < n; d++)
-                in[i * n + d] += type_count(&body->ops.at[i]->type);
+            memcpy(out[i * n + d], value[op->operand[i]->id][d],
+                   sizeof(double) * (size_t)type_count(&op->operand[i]->type));
+    for (int64_t turn = 0; turn < l.trip; turn++) {
+        int64_t slice = l.is_reverse ? l.trip - 1 - turn : turn;
+        take_turn(x, &l, slice, value, out, in);
+        double **result = run_func(x, l.body, in);
+        for (int64_t k = 0; k < l.body->results.n * n; k++) {
+            int64_t count = type_count(&l.body->results.at[k / n]->type);
+            int64_t at = k / n < l.carry ? 0 : slice * count;
+            memcpy(out[k] + at, result[k], sizeof(double) * (size_t)count);
+        }
     }
-    for (int64_t d = 0; d < n; d++)
-        memcpy(out[d], in[d], sizeof(double) * (size_t)type_count(&op->type));
+    return out;
 }
 
 static void run_op(const Interp *x, const Func *f, const Op *op,
@@ -165,9 +199,7 @@ static void run_op(const Interp *x, const Func *f, const Op *op,
     const OpInfo *info = op_info[op->code];
     const double *in[MAX_TENSORS];
     bool moves = info->exchange != NULL;
-    if (!info->rule && !moves) {
-        run_scan(x, f, op, value, out);
-    } else if (moves && x->module->form == FORM_local) {
+    if (moves && x->module->form == FORM_local) {
         info->exchange(f, op, (const double *const *)value[op->operand[0]->id],
                        out);
         for (int64_t d = 0; d < x->ndevice; d++)
@@ -184,21 +216,47 @@ static void run_op(const Interp *x, const Func *f, const Op *op,
     }
 }
 
+// What an op gives: for a loop, all its results; `result` picks from those.
+static double **run_value(const Interp *x, const Func *f, const Op *op,
+                          double **value[], const double *const in[])
+{
+    int64_t n = x->ndevice;
+    double **out = arena_new(x->arena, double *, (size_t)n);
+    int index;
+    const double **arguments;
+    switch (op_role(op)) {
+    case ROLE_argument:
+        for (int64_t d = 0; d < n; d++)
+            out[d] = (double *)in[op->id * n + d];
+        return out;
+    case ROLE_loop: return run_loop(x, f, op, value);
+    case ROLE_result: {
+        const Op *loop = result_loop(op, &index);
+        return value[loop->id] + index * n;
+    }
+    case ROLE_call:
+        arguments =
+            arena_new(x->arena, const double *, (size_t)(op->noperand * n) + 1);
+        for (int64_t k = 0; k < op->noperand * n; k++)
+            arguments[k] = value[op->operand[k / n]->id][k % n];
+        return run_func(x, module_find(f->module, op_str(op, A_body)),
+                        arguments);
+    default:
+        for (int64_t d = 0; d < n; d++)
+            out[d] = new_tensor(x, &op->type);
+        run_op(x, f, op, value, out);
+        return out;
+    }
+}
+
 static double **run_func(const Interp *x, const Func *f,
                          const double *const in[])
 {
     Arena *a = x->arena;
     int64_t n = x->ndevice;
     double ***value = arena_new(a, double **, (size_t)f->ops.n);
-    for_each_op (op, f) {
-        value[op->id] = arena_new(a, double *, (size_t)n);
-        for (int64_t d = 0; d < n; d++)
-            value[op->id][d] = op->code == OP_param
-                                   ? (double *)in[op->id * n + d]
-                                   : new_tensor(x, &op->type);
-        if (op->code != OP_param)
-            run_op(x, f, op, value, value[op->id]);
-    }
+    for_each_op (op, f)
+        value[op->id] = run_value(x, f, op, value, in);
     double **result = arena_new(a, double *, (size_t)(f->results.n * n));
     for (int i = 0; i < f->results.n; i++)
         for (int64_t d = 0; d < n; d++)

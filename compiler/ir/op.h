@@ -46,6 +46,9 @@ typedef enum Linear {
 typedef enum Role {
     ROLE_compute,
     ROLE_argument,   // param
+    ROLE_result,     // one more result of a loop
+    ROLE_call,       // a function with a backward of its own: GLOBAL only
+    ROLE_grad,       // the gradient of a function: GLOBAL only
     ROLE_wish,       // shard: the user wants the value placed so
     ROLE_reshard,    // reshard: any change of placement
     ROLE_collective, // one change of placement: has `apply` and `exchange`
@@ -66,6 +69,12 @@ typedef struct OpInfo {
     // Types that are given, not inferred (param, constant, iota, broadcast,
     // reshape, convert), are checked instead.
     bool (*infer)(const Func *f, Op *op, Diag *d);
+    // GLOBAL: appends to f what op's operands get of the cotangent `ct` of its
+    // result (of the result's type), built with ir/build.h; out[i], of operand
+    // i's type, stays NULL for an operand that has none. f holds op and what it
+    // reads. NULL: the op has no derivative.
+    void (*grad)(Func *f, const Op *op, Op *ct, Op *out[]);
+    bool is_flat; // lets no cotangent through, by its meaning
     // Fills in the factors of a well-typed op. NULL: the op has none (scan,
     // collectives).
     void (*rule)(const Op *op, Rule *r);

@@ -5,6 +5,7 @@
 // split leaves a pending result, and a pending sum reaches only ops that are
 // linear in it.
 #include "ir/factor.h"
+#include "ir/loop.h"
 #include "ir/verify.h"
 
 static const Op *tensor(const Op *op, int t)
@@ -66,31 +67,40 @@ static bool expect(const Func *f, const Op *op, const Op *v,
     return false;
 }
 
-// A slice of a stack is placed as the stack without its leading dimension.
-static Sharding slice_of(const Sharding *s, int rank)
-{
-    Sharding slice = {0};
-    for (int i = 1; i < rank; i++)
-        slice.dim[i - 1] = s->dim[i];
-    return slice;
-}
-
 static bool verify_loop(const Func *f, const Op *op, Diag *d)
 {
-    const Func *body = module_find(f->module, op_str(op, A_body));
-    int first = op->noperand - (int)op_int(op, A_stacked, 0);
-    bool ok = expect(f, op, op, &body->ops.at[0]->sharding, d);
+    Loop l = loop_of(f->module, op);
+    bool ok = true;
     for (int t = 0; t < op->noperand; t++) {
-        Sharding in = op->operand[t]->sharding;
-        if (t >= first)
-            in = slice_of(&in, op->operand[t]->type.rank);
-        if (t >= first && op->operand[t]->sharding.dim[0].n) {
-            diag_error(d, op->at, "scan: a stack is split along its layers");
-            ok = false;
+        const Op *value = op->operand[t];
+        Sharding in = value->sharding;
+        if (loop_stacks_operand(&l, t)) {
+            in = sharding_of_slice(&in, value->type.rank);
+            if (value->sharding.dim[0].n) {
+                diag_error(d, op->at,
+                           "scan: a stack is split along its layers");
+                ok = false;
+            }
         }
-        ok &= expect(f, op, body->ops.at[t], &in, d);
+        ok &= expect(f, op, l.body->ops.at[t], &in, d);
     }
-    return ok && expect(f, op, body->results.at[0], &op->sharding, d);
+    for (int i = 0; i < l.carry; i++)
+        ok &= expect(f, op, l.body->results.at[i], &l.body->ops.at[i]->sharding,
+                     d);
+    return ok;
+}
+
+// A loop's result has the placement that the body leaves it in.
+static bool verify_result(const Func *f, const Op *op, Diag *d)
+{
+    int index = 0;
+    const Op *of = op_role(op) == ROLE_result ? result_loop(op, &index) : op;
+    Loop l = loop_of(f->module, of);
+    const Op *left = l.body->results.at[index];
+    Sharding want = left->sharding;
+    if (loop_stacks_result(&l, index))
+        want = sharding_of_stack(&want, left->type.rank);
+    return expect(f, op, op, &want, d);
 }
 
 bool verify_placed(const Func *f, const Op *op, Diag *d)
@@ -99,7 +109,9 @@ bool verify_placed(const Func *f, const Op *op, Diag *d)
     Placement p = {0};
     const OpInfo *info = op_info[op->code];
     if (op_role(op) == ROLE_loop)
-        return verify_loop(f, op, d);
+        return verify_loop(f, op, d) && verify_result(f, op, d);
+    if (op_role(op) == ROLE_result)
+        return verify_result(f, op, d);
     if (op_role(op) != ROLE_compute || !info->rule)
         return true;
     info->rule(op, &r);

@@ -162,6 +162,24 @@ const OpInfo op_convert = {
     .scalar = scalar_convert,
 };
 
+static bool infer_any(const Func *f, Op *op, Diag *d)
+{
+    (void)f, (void)d;
+    op->type = op->operand[0]->type;
+    return true;
+}
+
+const OpInfo op_stop_gradient = {
+    .name = "stop_gradient",
+    .noperand = 1,
+    .attrs = {A_END},
+    .linear = LINEAR_ALL,
+    .is_flat = true,
+    .infer = infer_any,
+    .rule = rule_pointwise,
+    .scalar = scalar_first,
+};
+
 static const char *const directions[] = {"eq", "ne", "lt", "le", "gt", "ge"};
 
 static int direction(const Op *op)

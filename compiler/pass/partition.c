@@ -110,8 +110,7 @@ static void set_offset(Lower *x, const Op *op, const Rule *r, Op *local)
             (r->kind[f] != FACTOR_POSITION && r->kind[f] != FACTOR_LOOKUP))
             continue;
         op_set_split(x->out, local, A_offset, &split[f]);
-        if (r->kind[f] == FACTOR_LOOKUP)
-            op_set_int(x->out, local, A_size, r->size[f]);
+        op_set_int(x->out, local, A_size, r->size[f]);
     }
 }
 

@@ -234,7 +234,7 @@ Module *pass_propagate(PassContext *c, Module *m)
         diag_error(c->diag, (Span){0}, "@%s returns nothing", entry->name);
         return NULL;
     }
-    FuncState *s = solve_func(c, entry, false);
+    FuncState *s = solve_func(c, entry, 0);
     if (c->explain)
         explain_func(c, s);
     Module *out = module_new(c->arena, &m->mesh, FORM_sharded);

@@ -1,5 +1,7 @@
 #include "pass/solve.h"
 
+#include "ir/loop.h"
+
 #include <float.h>
 #include <stddef.h>
 
@@ -193,44 +195,53 @@ static Sharding without_partial(const Sharding *s)
     return out;
 }
 
-static Sharding of_slice(const Sharding *stack, int rank)
+// Where the solved body of a loop leaves a result.
+static Sharding loop_result(const FuncState *s, const Op *loop, int index)
 {
-    Sharding s = {0};
-    for (int i = 1; i < rank; i++)
-        s.dim[i - 1] = stack->dim[i];
-    return s;
+    const FuncState *body = s->body[loop->id];
+    Sharding left = body->result_demand[index];
+    return index < (int)op_int(loop, A_carry, 0)
+               ? left
+               : sharding_of_stack(&left,
+                                   body->func->results.at[index]->type.rank);
 }
 
-static Sharding of_stack(const Sharding *slice, int rank)
-{
-    Sharding s = {0};
-    for (int i = 1; i < rank; i++)
-        s.dim[i] = slice->dim[i - 1];
-    return s;
-}
-
-// A stack is stored as it is given, whole along the layers; what is carried
-// has the placement that the body leaves it in.
-static void place_scan(PassContext *c, FuncState *s, const Op *op)
+// A stack is stored as it is given, whole along the layers; what is carried,
+// and what is left behind, has the placement that the body gives it.
+static void place_loop(PassContext *c, FuncState *s, const Op *op)
 {
     OpState *o = &s->op[op->id];
-    Func *body = module_find(s->func->module, op_str(op, A_body));
-    int first = op->noperand - (int)op_int(op, A_stacked, 0);
+    Loop l = loop_of(s->func->module, op);
     for (int t = 0; t < op->noperand; t++) {
         const Op *value = op->operand[t];
+        Op *param = l.body->ops.at[t];
         Sharding in = without_partial(&s->op[value->id].out);
-        body->ops.at[t]->sharding =
-            t < first ? in : of_slice(&in, value->type.rank);
+        param->sharding = loop_stacks_operand(&l, t)
+                              ? sharding_of_slice(&in, value->type.rank)
+                              : in;
         if (op_str(value, A_class))
-            op_set_str(body, body->ops.at[t], A_class, op_str(value, A_class));
+            op_set_str(l.body, param, A_class, op_str(value, A_class));
     }
-    s->body[op->id] = solve_func(c, body, true);
+    s->body[op->id] = solve_func(c, l.body, l.carry);
     for (int t = 0; t < op->noperand; t++) {
-        const Sharding *in = &body->ops.at[t]->sharding;
+        const Op *param = l.body->ops.at[t];
         o->demand[t] =
-            t < first ? *in : of_stack(in, op->operand[t]->type.rank);
+            loop_stacks_operand(&l, t)
+                ? sharding_of_stack(&param->sharding, param->type.rank)
+                : param->sharding;
     }
-    o->out = body->ops.at[0]->sharding;
+    o->out = loop_result(s, op, 0);
+    o->is_placed = o->is_fixed = true;
+}
+
+// A further result is where the loop leaves it.
+static void place_result(FuncState *s, const Op *op)
+{
+    OpState *o = &s->op[op->id];
+    int index;
+    const Op *loop = result_loop(op, &index);
+    o->out = loop_result(s, loop, index);
+    o->demand[0] = s->op[loop->id].out;
     o->is_placed = o->is_fixed = true;
 }
 
@@ -251,7 +262,9 @@ static void place_forward(PassContext *c, FuncState *s)
         if (op_role(op) == ROLE_argument || op_role(op) == ROLE_wish)
             place_fixed(s, op);
         else if (op_role(op) == ROLE_loop)
-            place_scan(c, s, op);
+            place_loop(c, s, op);
+        else if (op_role(op) == ROLE_result)
+            place_result(s, op);
         else
             place_op(c, s, op->id);
     }
@@ -294,18 +307,31 @@ static void forget(FuncState *s)
     }
 }
 
-FuncState *solve_func(PassContext *c, Func *f, bool is_body)
+// Gives the carried params the placement that the body leaves them in; false
+// if they have it.
+static bool close_loop(FuncState *s, int carry)
+{
+    bool changed = false;
+    for (int i = 0; i < carry; i++) {
+        Op *param = s->func->ops.at[i];
+        Sharding end = without_partial(&s->op[s->func->results.at[i]->id].out);
+        if (sharding_equal(&end, &param->sharding, param->type.rank))
+            continue;
+        param->sharding = end;
+        changed = true;
+    }
+    return changed;
+}
+
+FuncState *solve_func(PassContext *c, Func *f, int carry)
 {
     FuncState *s = new_state(c, f);
-    if (is_body && op_role(f->results.at[0]) == ROLE_wish)
-        f->ops.at[0]->sharding = f->results.at[0]->sharding;
+    for (int i = 0; i < carry; i++)
+        if (op_role(f->results.at[i]) == ROLE_wish)
+            f->ops.at[i]->sharding = f->results.at[i]->sharding;
     find_hints(s);
     place_forward(c, s);
-    Sharding end = without_partial(&s->op[f->results.at[0]->id].out);
-    const Op *carried = f->ops.at[0];
-    if (is_body &&
-        !sharding_equal(&end, &carried->sharding, carried->type.rank)) {
-        f->ops.at[0]->sharding = end;
+    if (close_loop(s, carry)) {
         forget(s);
         place_forward(c, s);
     }
@@ -313,8 +339,8 @@ FuncState *solve_func(PassContext *c, Func *f, bool is_body)
     for (int n = 0; n < MAX_SWEEPS && share_demands(c, s); n++)
         sweep(c, s);
     for (int i = 0; i < f->results.n; i++)
-        s->result_demand[i] = without_partial(&s->op[f->results.at[i]->id].out);
-    if (is_body)
-        s->result_demand[0] = carried->sharding;
+        s->result_demand[i] =
+            i < carry ? f->ops.at[i]->sharding
+                      : without_partial(&s->op[f->results.at[i]->id].out);
     return s;
 }

@@ -62,10 +62,10 @@ typedef struct FuncState {
     PriceEntry *prices;      // remembered, by hash
 } FuncState;
 
-// Solves f; the shardings of its params stand in their ops. For a function
-// that is a loop body the first result is carried: its demand is the sharding
-// of the first param, which this sets.
-FuncState *solve_func(PassContext *c, Func *f, bool is_body);
+// Solves f; the shardings of its params stand in their ops. Of a loop body the
+// first `carry` results are carried: their demands are the shardings of the
+// first params, which this sets. 0 for another function.
+FuncState *solve_func(PassContext *c, Func *f, int carry);
 
 // Takes op `id` to its cheapest candidate; true if that is for the better.
 bool place_op(PassContext *c, FuncState *s, int id);
