@@ -133,7 +133,7 @@ Sharding placement_of(const Mesh *m, const Op *op, const Rule *r, int t,
 Type pending_type(const Op *op, const Rule *r, const Sharding *s)
 {
     Type t = op->type;
-    bool is_wide = t.dtype == DT_bf16 && s->partial &&
+    bool is_wide = t.dtype == DT_bf16 && !op_str(op, A_dtype) && s->partial &&
                    s->combiner == COMBINE_sum && op_role(op) != ROLE_argument;
     for (int f = 0; r && f < r->nfactor; f++)
         is_wide &= r->kind[f] != FACTOR_LOOKUP;

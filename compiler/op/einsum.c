@@ -65,11 +65,13 @@ static bool infer_einsum(const Func *f, Op *op, Diag *d)
         return op_fail(op, d, "wants numbers");
     const char *out = spec_part(spec, 2, &n);
     const char *dtype = op_str(op, A_dtype);
-    if (dtype && strcmp(dtype, "f32") != 0)
-        return op_fail(op, d, "dtype can only be f32");
-    if (dtype && !dtype_is_float(op->operand[0]->type.dtype))
+    DType in = op->operand[0]->type.dtype;
+    bool is_wide = dtype && strcmp(dtype, "f32") == 0;
+    if (dtype && !is_wide && (strcmp(dtype, "bf16") != 0 || in != DT_bf16))
+        return op_fail(op, d, "dtype can only be f32, or bf16 of bf16");
+    if (dtype && !dtype_is_float(in))
         return op_fail(op, d, "dtype wants float operands");
-    op->type.dtype = dtype ? DT_f32 : op->operand[0]->type.dtype;
+    op->type.dtype = is_wide ? DT_f32 : in;
     op->type.rank = 0;
     if (n > MAX_RANK || repeats(out, n))
         return op_fail(op, d, "\"%s\": bad result", spec);
