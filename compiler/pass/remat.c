@@ -155,26 +155,40 @@ static bool is_named(const char *policy, const char *name)
     return false;
 }
 
-// A value that is larger than what it is made of is made again.
-static bool grows(const Op *op)
+// What is made again rather than saved: a value that is larger than what it is
+// made of, and one that only weights and invariants go into.
+static bool is_made_again(const Op *op, const bool varies[])
 {
     int64_t bytes = 0;
     for (int i = 0; i < op->noperand; i++)
         bytes += type_bytes(&op->operand[i]->type);
-    return type_bytes(&op->type) > bytes;
+    return !varies[op->id] || type_bytes(&op->type) > bytes ||
+           op_role(op) == ROLE_loop;
 }
 
-static void save_read(const Func *f, bool saved[], int id)
+static void save_read(const Func *f, const bool varies[], bool saved[], int id)
 {
     const Op *op = f->ops.at[id];
     if (id < f->nparam || saved[id])
         return;
-    if (!grows(op) && op_role(op) != ROLE_loop) {
+    if (!is_made_again(op, varies)) {
         saved[id] = true;
         return;
     }
     for (int i = 0; i < op->noperand; i++)
-        save_read(f, saved, op->operand[i]->id);
+        save_read(f, varies, saved, op->operand[i]->id);
+}
+
+// What depends on the values that the loop carries.
+static bool *find_varying(Rewriter *x, const Loop *l)
+{
+    bool *varies = arena_new(x->c->arena, bool, (size_t)l->body->ops.n + 1);
+    for_each_op (op, l->body) {
+        varies[op->id] = is_carried(l, op->id);
+        for (int i = 0; i < op->noperand; i++)
+            varies[op->id] |= varies[op->operand[i]->id];
+    }
+    return varies;
 }
 
 // Builds the body once to see what its cotangents read of the forward values.
@@ -190,9 +204,10 @@ static void save_all(Rewriter *x, const LoopTape *lt, bool saved[])
     for (int i = backward; i < trial->ops.n; i++)
         for (int k = 0; k < trial->ops.at[i]->noperand; k++)
             read[trial->ops.at[i]->operand[k]->id] = true;
+    bool *varies = find_varying(x, &lt->loop);
     for_each_op (op, f)
         if (t->to[op->id] && read[t->to[op->id]->id])
-            save_read(f, saved, op->id);
+            save_read(f, varies, saved, op->id);
     x->m->funcs.n = nfunc;
 }
 
