@@ -19,6 +19,9 @@ typedef struct PassContext {
     Diag *diag;
     bool uneven_pad; // dimensions that do not divide are padded
     bool explain;    // fill `decisions`
+    // What a device may hold of a loop's invariants that are gathered once
+    // rather than in each turn.
+    int64_t hoist_bytes;
     VEC(Decision) decisions;
 } PassContext;
 
