@@ -11,4 +11,7 @@ void rt_scatter(const RtProgram *p, const RtTensor *t, int64_t device,
 void rt_gather(const RtProgram *p, const RtTensor *t, int64_t device,
                const char *local, char *global);
 
+// Whether no device with a lower number holds the same part.
+bool rt_is_first(const RtProgram *p, const RtTensor *t, int64_t device);
+
 int64_t rt_tensor_bytes(const RtTensor *t); // in global shape
