@@ -1,5 +1,5 @@
-// Running sums along one dimension, as vectors along the last one if that is
-// another and dense.
+// Running sums along one dimension, from either end, as vectors along the last
+// one if that is another and dense.
 #include "emit/kernel.h"
 
 enum {
@@ -19,15 +19,17 @@ static void sum_along(const KernelCode *c, LLVMValueRef in, LLVMValueRef out,
     Gen *g = c->g;
     DType t = c->kernel->op->type.dtype;
     int dim = (int)op_int(c->kernel->op, A_dim, 0);
+    int64_t n = c->kernel->op->type.dim[dim];
     LLVMValueRef sum = zero_of(g, t, lanes);
-    loop_begin(g, &l, gen_i64(g, 0), gen_i64(g, c->kernel->op->type.dim[dim]),
-               gen_i64(g, 1), 1, &sum);
-    LLVMValueRef x =
-        gen_load_as(g, t, access_along(c, IN, in, dim, l.i), lanes);
+    loop_begin(g, &l, gen_i64(g, 0), gen_i64(g, n), gen_i64(g, 1), 1, &sum);
+    LLVMValueRef i = op_int(c->kernel->op, A_reverse, 0)
+                         ? gen_sub(g, gen_i64(g, n - 1), l.i)
+                         : l.i;
+    LLVMValueRef x = gen_load_as(g, t, access_along(c, IN, in, dim, i), lanes);
     sum = dtype_is_float(t) ? LLVMBuildFAdd(g->b, l.carry[0], x, "")
                             : gen_add(g, l.carry[0], x);
     x = t == DT_bf16 ? gen_round_bf16(g, sum, lanes) : sum;
-    gen_store_as(g, t, x, access_along(c, OUT, out, dim, l.i), lanes);
+    gen_store_as(g, t, x, access_along(c, OUT, out, dim, i), lanes);
     loop_end(g, &l, &sum);
 }
 

@@ -154,6 +154,7 @@ View op_part_view(const Op *op, int i)
     row_major(&op->type, stride);
     for (int k = 0; k < part->rank; k++)
         view_add_loop(&v, part->dim[k], stride[k]);
+    v.at = op_int(op, A_low, 0) * stride[dim];
     for (int k = 0; k < i; k++)
         v.at += op->operand[k]->type.dim[dim] * stride[dim];
     return v;

@@ -35,6 +35,17 @@ static void add_kernel(Plan *p, Kernel *k)
 
 // --- single ops --------------------------------------------------------------
 
+// `n` entries of dimension dim, from `at` on, of what an op pads.
+static void plan_zeros(Frame *f, Value *v, int64_t at, int64_t n)
+{
+    int dim = (int)op_int(v->op, A_dim, 0);
+    View where = view_identity(&v->op->type);
+    where.at = at * where.dim[dim].stride;
+    where.dim[dim].size = n;
+    if (n)
+        add_kernel(f->plan, zero_kernel(f, v->op, v->buffer, &where));
+}
+
 static void plan_parts(Frame *f, Value *v)
 {
     const Op *op = v->op;
@@ -42,13 +53,9 @@ static void plan_parts(Frame *f, Value *v)
         View where = op_part_view(op, i);
         add_kernel(f->plan, part_kernel(f, v, i, v->buffer, &where));
     }
-    if (!op_attr(op, A_high))
-        return;
-    View where = view_identity(&op->type);
-    int dim = (int)op_int(op, A_dim, 0);
-    where.at = op->operand[0]->type.dim[dim] * where.dim[dim].stride;
-    where.dim[dim].size = op_int(op, A_high, 0);
-    add_kernel(f->plan, zero_kernel(f, op, v->buffer, &where));
+    int64_t low = op_int(op, A_low, 0), high = op_int(op, A_high, 0);
+    plan_zeros(f, v, 0, low);
+    plan_zeros(f, v, op->type.dim[op_int(op, A_dim, 0)] - high, high);
 }
 
 // The place in the whole of the first entry of a split dimension.

@@ -210,12 +210,16 @@ static void eval_cumsum(const Func *f, const Op *op, int64_t at,
                         const double *const in[], double *out)
 {
     (void)f, (void)at;
-    int64_t stride[MAX_RANK];
+    int64_t stride[MAX_RANK], n = type_count(&op->type);
     int dim = (int)op_int(op, A_dim, 0);
+    bool is_reverse = op_int(op, A_reverse, 0) != 0;
     type_strides(&op->type, stride);
-    for (int64_t i = 0; i < type_count(&op->type); i++) {
-        bool first = i / stride[dim] % op->type.dim[dim] == 0;
-        out[i] = in[0][i] + (first ? 0 : out[i - stride[dim]]);
+    int64_t back = is_reverse ? -stride[dim] : stride[dim];
+    for (int64_t k = 0; k < n; k++) {
+        int64_t i = is_reverse ? n - 1 - k : k;
+        int64_t along = i / stride[dim] % op->type.dim[dim];
+        bool first = along == (is_reverse ? op->type.dim[dim] - 1 : 0);
+        out[i] = in[0][i] + (first ? 0 : out[i - back]);
     }
 }
 

@@ -165,13 +165,15 @@ const OpInfo op_slice = {
 static bool infer_pad(const Func *f, Op *op, Diag *d)
 {
     (void)f;
-    int64_t high = op_int(op, A_high, 0);
+    int64_t low = op_int(op, A_low, 0), high = op_int(op, A_high, 0);
     op->type = op->operand[0]->type;
     if (!check_dim(op, A_dim, op->type.rank, d))
         return false;
+    if (low < 0 || low > (int64_t)1 << 40)
+        return op_fail(op, d, "low=%ld", (long)low);
     if (high < 0 || high > (int64_t)1 << 40)
         return op_fail(op, d, "high=%ld", (long)high);
-    op->type.dim[op_int(op, A_dim, 0)] += high;
+    op->type.dim[op_int(op, A_dim, 0)] += low + high;
     return true;
 }
 
@@ -191,6 +193,7 @@ static void eval_pad(const Func *f, const Op *op, int64_t at,
     type_strides(type, from);
     type_strides(&op->type, to);
     memset(out, 0, sizeof *out * (size_t)type_count(&op->type));
+    out += op_int(op, A_low, 0) * to[op_int(op, A_dim, 0)];
     copy_block(type->rank, type->dim, in[0], from, out, to);
 }
 

@@ -62,5 +62,10 @@ static const char *const every_op =
     "    %45 = scan %a, %b, %w {body=\"body\", trip=2, carry=1, stacked=1} : f32[6, 12]\n"
     "    %46 = shard %a : f32[6, 12]\n"
     "    %47 = add %h, %h : bf16[6, 12]\n"
+    "    %48 = cumsum %a {dim=0, reverse=1} : f32[6, 12]\n"
+    "    %49 = pad %a {dim=0, high=1, low=2} : f32[9, 12]\n"
+    "    %50 = stop_gradient %a : f32[6, 12]\n"
+    "    %51 = scatter_add %t, %i {batch=0} : f32[36, 18]\n"
+    "    %52 = scatter_add %a, %i {batch=1} : f32[6, 30]\n"
     "    return %1\n"
     "}\n";

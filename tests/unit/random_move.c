@@ -148,6 +148,8 @@ static Value *make_pad(Gen *g)
     Op *op = begin(g, OP_pad, 1, &a);
     op_set_int(g->ops, op, A_dim, below(g, a->op->type.rank));
     op_set_int(g->ops, op, A_high, below(g, 4));
+    if (chance(g, 50))
+        op_set_int(g->ops, op, A_low, below(g, 4));
     return keep(g, op, a->fraction);
 }
 

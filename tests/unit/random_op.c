@@ -246,6 +246,8 @@ static Value *make_cumsum(Gen *g)
         return NULL;
     Op *op = begin(g, OP_cumsum, 1, &a);
     op_set_int(g->ops, op, A_dim, below(g, a->op->type.rank));
+    if (chance(g, 30))
+        op_set_int(g->ops, op, A_reverse, 1);
     return keep(g, op, a->fraction);
 }
 

@@ -154,8 +154,10 @@ static void test_cumsum(void **state)
             char body[512];
             snprintf(body, sizeof body,
                      "func @main(%%x: T[S] {class=\"input\"}) {\n"
-                     "%%y = cumsum %%x {dim=%d} : T[S]\n return y=%%y\n}\n",
-                     d);
+                     "%%y = cumsum %%x {dim=%d} : T[S]\n"
+                     "%%z = cumsum %%x {dim=%d, reverse=1} : T[S]\n"
+                     "return y=%%y, z=%%z\n}\n",
+                     d, d);
             check_at(body, "f32", shape[s], 1e-6);
             check_at(body, "bf16", shape[s], 8e-3);
             check_at(body, "i32", shape[s], 0);
@@ -184,8 +186,11 @@ static void test_views(void **state)
           "%i = iota {dim=1} : i32[4, 15]\n"
           "%j = convert %i : f32[4, 15]\n"
           "%e = add %d, %j : f32[4, 15]\n"
+          "%k = pad %n {dim=1, high=0, low=2} : f32[4, 8]\n"
+          "%l = pad %x {dim=0, high=3, low=1} : f32[8, 6]\n"
           "%f = mask %e {dim=1, size=11, offset=(), value=7.5} : f32[4, 15]\n"
-          "return a=%a, b=%b, c=%c, d=%d, e=%e, f=%f, i=%i, x=%x\n}\n",
+          "return a=%a, b=%b, c=%c, d=%d, e=%e, f=%f, i=%i, k=%k, l=%l, "
+          "x=%x\n}\n",
           1e-6);
     check("func @main(%x: f32[3] {class=\"input\"}) {\n"
           "%a = constant {value=[1, 2.5, -3]} : f32[3]\n"

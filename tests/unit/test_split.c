@@ -37,11 +37,14 @@ static int unload(void **state)
 }
 
 // Collectives and masks stand in SHARDED and LOCAL; test_reshard runs them.
+// Calls and gradients stand in GLOBAL only, and have no factors; nor have
+// the further results of a loop.
 static bool is_tested_elsewhere(int code)
 {
     Role role = op_info[code]->role;
     return role == ROLE_collective || role == ROLE_reshard ||
-           role == ROLE_wish || code == OP_mask;
+           role == ROLE_wish || role == ROLE_call || role == ROLE_grad ||
+           role == ROLE_result || code == OP_mask;
 }
 
 static void every_op_is_tested(void **state)
