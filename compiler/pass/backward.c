@@ -221,6 +221,7 @@ static Op *keep_exact(Rewriter *x, Func *out, Op *ct)
     if (!op_info[product->code]->widens || product->type.dtype != DT_bf16)
         return ct;
     Op *copy = func_copy_op(out, product, product->operand);
+    copy->name = NULL;
     op_set_str(out, copy, A_dtype, x->is_narrow ? "bf16" : "f32");
     copy->type.dtype = x->is_narrow ? DT_bf16 : DT_f32;
     return build_convert(out, copy, DT_f32);
