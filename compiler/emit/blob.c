@@ -31,7 +31,7 @@ static void set_place(RtPlace *t, const Buffer *b, int64_t at, int64_t step)
 {
     t->is_shared = b->is_shared;
     t->at = b->at + at;
-    t->step = step;
+    t->step = step + b->step;
 }
 
 static int64_t write_steps(Blob *b, const Plan *p)
@@ -100,6 +100,9 @@ static void set_tensor(RtTensor *t, const Tensor *x)
     t->dtype = (int32_t)x->local.dtype;
     t->rank = x->local.rank;
     t->has_limit = placed->limit != 0;
+    t->donor = x->donor;
+    t->init = (int32_t)x->init;
+    t->init_value = x->init_value;
     t->limit = placed->limit;
     snprintf(t->name, sizeof t->name, "%s", placed->name);
     for (int i = 0; i < t->rank; i++) {

@@ -374,7 +374,7 @@ static void decide(Frame *f, Value *v)
     if (v->kind == VALUE_open && try_repeat(f, v))
         return;
     v->kind = VALUE_stored;
-    if (value_lower(v) == LOWER_param)
+    if (value_lower(v) == LOWER_param || value_lower(v) == LOWER_result)
         return;
     if (value_lower(v) == LOWER_parts) {
         make_parts(f, v);

@@ -102,6 +102,8 @@ static LLVMValueRef start_of(const Call *c, const Access *a)
     int64_t unit = a->buffer ? dtype_bytes[a->dtype] : 1;
     int64_t at = a->view.at * unit + (a->buffer ? a->buffer->at : 0);
     LLVMValueRef x = gen_i64(g, at);
+    if (a->buffer && a->buffer->step)
+        x = gen_add(g, x, gen_scale(g, c->turn, a->buffer->step));
     for (int i = a->view.rank; i < a->view.n; i++) {
         const ViewDim *d = &a->view.dim[i];
         LLVMValueRef index =

@@ -15,6 +15,7 @@ typedef enum Lowering {
     LOWER_parts,      // operands copied side by side
     LOWER_kernel,     // code of its own
     LOWER_loop,       // its body, in a loop
+    LOWER_result,     // one of a loop's results: memory that is there
     LOWER_collective, // done by the runtime
 } Lowering;
 

@@ -58,7 +58,8 @@ static void find_uses(Plan *p)
     }
 }
 
-// A buffer from before a loop that is used in it is needed in every turn.
+// A buffer from before a loop that is used in it is needed in every turn, and
+// so is one that a loop fills for later.
 static void stretch_over_loops(Plan *p)
 {
     for (int i = p->steps.n - 1; i >= 0; i--) {
@@ -68,6 +69,8 @@ static void stretch_over_loops(Plan *p)
             Buffer *b = p->buffers.at[n];
             if (b->first < i && b->last > i && b->last < end)
                 b->last = end;
+            if (b->first > i && b->first <= end && b->last > end)
+                b->first = i;
         }
     }
 }
@@ -102,8 +105,7 @@ static bool can_take(const Kernel *k, int step, const Buffer *result, Buffer *b)
     return true;
 }
 
-// The first step of the innermost loop around a step; 0 if there is none.
-static int loop_around(const Plan *p, int step)
+int loop_around(const Plan *p, int step)
 {
     int first = 0;
     for (int i = 0; i < step; i++) {
@@ -216,7 +218,7 @@ void place_buffers(Plan *p)
     }
     for (int i = 0; i < p->buffers.n; i++) {
         Buffer *root = buffer_root(p->buffers.at[i]);
-        p->buffers.at[i]->at = root->at;
+        p->buffers.at[i]->at = root->at + p->buffers.at[i]->start;
         p->buffers.at[i]->is_shared = root->is_shared;
     }
 }

@@ -1,14 +1,13 @@
 #include "emit/plan.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "emit/attention.h"
 #include "emit/product.h"
 #include "emit/value.h"
 
-static void plan_ops(Frame *f);
-
-static Buffer *value_buffer(Frame *f, const Op *op)
+Buffer *value_buffer(Frame *f, const Op *op)
 {
     const char *name =
         op->name ? op->name : arena_printf(f->plan->arena, "%d", op->id);
@@ -17,12 +16,12 @@ static Buffer *value_buffer(Frame *f, const Op *op)
     return plan_buffer(f->plan, name, BUFFER_temporary, type_bytes(&op->type));
 }
 
-static void add_step(Plan *p, RtStepKind kind, int index, int64_t trip)
+void plan_step(Plan *p, RtStepKind kind, int index, int64_t trip)
 {
     vec_push(p->arena, &p->steps, ((Step){kind, index, trip}));
 }
 
-static void add_kernel(Plan *p, Kernel *k)
+void plan_kernel(Plan *p, Kernel *k)
 {
     if (k->product)
         k->scratch_bytes = product_scratch(k);
@@ -30,7 +29,7 @@ static void add_kernel(Plan *p, Kernel *k)
         k->scratch =
             plan_buffer(p, "scratch", BUFFER_temporary, k->scratch_bytes);
     vec_push(p->arena, &p->kernels, k);
-    add_step(p, RT_KERNEL, p->kernels.n - 1, 0);
+    plan_step(p, RT_KERNEL, p->kernels.n - 1, 0);
 }
 
 // --- single ops --------------------------------------------------------------
@@ -43,7 +42,7 @@ static void plan_zeros(Frame *f, Value *v, int64_t at, int64_t n)
     where.at = at * where.dim[dim].stride;
     where.dim[dim].size = n;
     if (n)
-        add_kernel(f->plan, zero_kernel(f, v->op, v->buffer, &where));
+        plan_kernel(f->plan, zero_kernel(f, v->op, v->buffer, &where));
 }
 
 static void plan_parts(Frame *f, Value *v)
@@ -51,7 +50,7 @@ static void plan_parts(Frame *f, Value *v)
     const Op *op = v->op;
     for (int i = 0; i < op->noperand; i++) {
         View where = op_part_view(op, i);
-        add_kernel(f->plan, part_kernel(f, v, i, v->buffer, &where));
+        plan_kernel(f->plan, part_kernel(f, v, i, v->buffer, &where));
     }
     int64_t low = op_int(op, A_low, 0), high = op_int(op, A_high, 0);
     plan_zeros(f, v, 0, low);
@@ -88,7 +87,7 @@ static void plan_special(Frame *f, Value *v)
         add_place(f, v->op, k);
     if (op_lowering[v->op->code].scratch)
         k->scratch_bytes = op_lowering[v->op->code].scratch(v->op);
-    add_kernel(f->plan, k);
+    plan_kernel(f->plan, k);
 }
 
 static void plan_collective(Frame *f, Value *v)
@@ -103,114 +102,12 @@ static void plan_collective(Frame *f, Value *v)
         x->step += view.dim[i].stride * bytes;
     buffer_root(source->buffer)->is_shared = true;
     vec_push(p->arena, &p->transfers, x);
-    add_step(p, RT_COLLECTIVE, p->transfers.n - 1, 0);
+    plan_step(p, RT_COLLECTIVE, p->transfers.n - 1, 0);
 }
 
-// --- loops -------------------------------------------------------------------
+// --- functions ---------------------------------------------------------------
 
-// Memory for the carried value, holding its first value: that value's own, if
-// nothing else uses it.
-static Buffer *start_carry(Frame *f, const Op *op)
-{
-    Value *first = &f->value[op->operand[0]->id];
-    if (first->kind == VALUE_stored && first->edges.n == 1 &&
-        op_lower(first->op) != LOWER_param)
-        return first->buffer;
-    Buffer *carry = value_buffer(f, op);
-    add_kernel(f->plan, copy_kernel(f, op->operand[0], carry));
-    return carry;
-}
-
-static void bind_params(Frame *f, Frame *body, const Op *op, Buffer *carry)
-{
-    int first_stacked = op->noperand - (int)op_int(op, A_stacked, 0);
-    for (int i = 0; i < op->noperand; i++) {
-        const Op *param = body->func->ops.at[i];
-        Value *v = &body->value[i];
-        View points = view_identity(&param->type), base;
-        if (i == 0) {
-            v->kind = VALUE_stored;
-            v->buffer = carry;
-            continue;
-        }
-        if (i >= first_stacked)
-            view_add_turn(&points, op_int(op, A_trip, 0),
-                          type_count(&param->type));
-        v->kind = VALUE_view;
-        v->source = value_base(f, op->operand[i], &base);
-        bool ok = view_compose(&points, &base, &v->view);
-        assert(ok);
-        (void)ok;
-    }
-}
-
-// Whether step i reads the carried value so that it cannot be written there.
-static bool step_reads(const Plan *p, int i, const Buffer *carry, bool writes)
-{
-    const Step *s = &p->steps.at[i];
-    if (s->kind == RT_COLLECTIVE)
-        return buffer_root(p->transfers.at[s->index]->source) == carry;
-    if (s->kind == RT_LOOP)
-        return true;
-    const Kernel *k = p->kernels.at[s->index];
-    for (int n = 1; n < k->access.n; n++) {
-        Buffer *b = k->access.at[n].buffer;
-        if (b && buffer_root(b) == carry &&
-            !(writes && kernel_reads_in_place(k, n)))
-            return true;
-    }
-    return false;
-}
-
-static bool step_writes(const Plan *p, int i, const Buffer *b)
-{
-    const Step *s = &p->steps.at[i];
-    if (s->kind == RT_COLLECTIVE)
-        return buffer_root(p->transfers.at[s->index]->result) == b;
-    return s->kind == RT_KERNEL &&
-           buffer_root(p->kernels.at[s->index]->access.at[0].buffer) == b;
-}
-
-// Whether the body's steps from `begin` on may write `next` where the carried
-// value lies: nothing reads that any more.
-static bool can_replace(const Plan *p, int begin, const Buffer *next,
-                        const Buffer *carry)
-{
-    int i = begin;
-    while (i < p->steps.n && !step_writes(p, i, next))
-        i++;
-    for (bool first = true; i < p->steps.n; i++, first = false)
-        if (step_reads(p, i, carry, first))
-            return false;
-    return true;
-}
-
-static void finish_carry(Frame *body, int begin, Buffer *carry)
-{
-    View view;
-    Plan *p = body->plan;
-    const Op *result = body->func->results.at[0];
-    Value *v = value_base(body, result, &view);
-    Buffer *root = buffer_root(carry);
-    bool is_own = v >= body->value && v < body->value + body->func->ops.n &&
-                  value_lower(v) != LOWER_param && view_is_identity(&view);
-    if (buffer_root(v->buffer) == root && view_is_identity(&view))
-        return;
-    if (is_own && can_replace(p, begin, buffer_root(v->buffer), root)) {
-        buffer_root(v->buffer)->alias = root;
-        return;
-    }
-    if (buffer_root(v->buffer) == root) {
-        Buffer *copy = value_buffer(body, result);
-        add_kernel(p, copy_kernel(body, result, copy));
-        v = arena_new(p->arena, Value, 1);
-        *v = (Value){.op = result, .kind = VALUE_stored, .buffer = copy};
-        body->value[result->id] = *v;
-    }
-    add_kernel(p, copy_kernel(body, result, carry));
-}
-
-static Frame *new_frame(Plan *p, const Func *func, Frame *outer)
+Frame *new_frame(Plan *p, const Func *func, Frame *outer)
 {
     Frame *f = arena_new(p->arena, Frame, 1);
     size_t n = (size_t)func->ops.n;
@@ -221,23 +118,12 @@ static Frame *new_frame(Plan *p, const Func *func, Frame *outer)
     return f;
 }
 
-static void plan_loop(Frame *f, Value *v)
+// Memory of its own, unless a loop has said where its value goes.
+static void give_buffer(Frame *f, Value *v)
 {
-    Plan *p = f->plan;
-    const Func *func = module_find(p->module, op_str(v->op, A_body));
-    Buffer *carry = start_carry(f, v->op);
-    Frame *body = new_frame(p, func, f);
-    v->buffer = carry;
-    bind_params(f, body, v->op, carry);
-    int loop = p->steps.n;
-    add_step(p, RT_LOOP, 0, op_int(v->op, A_trip, 0));
-    fuse_values(body);
-    plan_ops(body);
-    finish_carry(body, loop + 1, carry);
-    p->steps.at[loop].index = p->steps.n - loop - 1;
+    if (!v->buffer)
+        v->buffer = value_buffer(f, v->op);
 }
-
-// --- functions ---------------------------------------------------------------
 
 static void plan_op(Frame *f, Value *v)
 {
@@ -252,25 +138,26 @@ static void plan_op(Frame *f, Value *v)
         }
         return;
     case LOWER_loop: plan_loop(f, v); return;
+    case LOWER_result: v->buffer = loop_buffer(f, v->op); return;
     case LOWER_parts:
-        v->buffer = value_buffer(f, v->op);
+        give_buffer(f, v);
         plan_parts(f, v);
         return;
     case LOWER_kernel:
-        v->buffer = value_buffer(f, v->op);
+        give_buffer(f, v);
         plan_special(f, v);
         return;
     case LOWER_collective:
-        v->buffer = value_buffer(f, v->op);
+        give_buffer(f, v);
         plan_collective(f, v);
         return;
     default:
-        v->buffer = value_buffer(f, v->op);
-        add_kernel(f->plan, root_kernel(f, v, v->buffer, &identity));
+        give_buffer(f, v);
+        plan_kernel(f->plan, root_kernel(f, v, v->buffer, &identity));
     }
 }
 
-static void plan_ops(Frame *f)
+void plan_ops(Frame *f)
 {
     for (int i = 0; i < f->func->ops.n; i++)
         if (f->value[i].kind == VALUE_stored)
@@ -284,46 +171,120 @@ static Placed placed_of(const Op *op, const char *name, const Placed *given)
     return (Placed){.name = name, .type = op->type};
 }
 
+typedef struct ParamClass {
+    const char *name; // of the attribute
+    BufferClass buffer;
+    RtClass tensor;
+} ParamClass;
+
+static const ParamClass param_classes[] = {
+    {"input", BUFFER_input, RT_INPUT},
+    {"param", BUFFER_param, RT_PARAM},
+    {"state", BUFFER_state, RT_STATE},
+};
+
+static const ParamClass *class_of(const Op *param)
+{
+    const char *name = op_str(param, A_class);
+    for (int i = 1; name && i < 3; i++)
+        if (strcmp(name, param_classes[i].name) == 0)
+            return &param_classes[i];
+    return &param_classes[0];
+}
+
+static RtInit init_of(const Op *param)
+{
+    static const char *const names[] = {"zeros", "ones", "constant", "normal",
+                                        "truncated_normal"};
+    const char *name = op_str(param, A_init);
+    for (int i = 0; name && i < 5; i++)
+        if (strcmp(name, names[i]) == 0)
+            return (RtInit)i;
+    return RT_INIT_ZEROS;
+}
+
 static void add_params(Frame *f, const TensorPlacement *placement)
 {
     Plan *p = f->plan;
     for (int i = 0; i < f->func->nparam; i++) {
         const Op *op = f->func->ops.at[i];
-        const char *class_ = op_str(op, A_class);
-        bool is_param = class_ && class_[0] == 'p';
+        const ParamClass *class_ = class_of(op);
+        const Attr *scale = op_attr(op, A_scale);
         Placed placed =
             placed_of(op, op->name, placement ? &placement->param[i] : NULL);
         Value *v = &f->value[i];
         v->kind = VALUE_stored;
-        v->buffer =
-            plan_buffer(p, placed.name, is_param ? BUFFER_param : BUFFER_input,
-                        type_bytes(&op->type));
-        Tensor t = {placed, op->type, is_param ? RT_PARAM : RT_INPUT, v->buffer,
-                    0};
+        v->buffer = plan_buffer(p, placed.name, class_->buffer,
+                                type_bytes(&op->type));
+        Tensor t = {.placed = placed,
+                    .local = op->type,
+                    .class_ = class_->tensor,
+                    .buffer = v->buffer,
+                    .donor = -1,
+                    .init = init_of(op),
+                    .init_value = scale ? scale->floats[0] : 0};
         vec_push(p->arena, &p->tensors, t);
     }
 }
 
-static void add_results(Frame *f, const TensorPlacement *placement)
+static const char *result_name(const Frame *f, int i)
 {
-    Plan *p = f->plan;
-    for (int i = 0; i < f->func->results.n; i++) {
-        View view;
-        const Op *op = f->func->results.at[i];
-        Value *v = value_base(f, op, &view);
-        const char *name = i < f->func->result_names.n
-                               ? f->func->result_names.at[i]
-                               : arena_printf(p->arena, "out%d", i);
-        Placed placed =
-            placed_of(op, name, placement ? &placement->result[i] : NULL);
-        Buffer *b = buffer_root(v->buffer);
-        if (b->class_ == BUFFER_temporary)
-            b->class_ = BUFFER_output;
-        b->is_kept = true;
-        Tensor t = {placed, op->type, RT_OUTPUT, v->buffer,
-                    view.at * dtype_bytes[op->type.dtype]};
-        vec_push(p->arena, &p->tensors, t);
+    return i < f->func->result_names.n
+               ? f->func->result_names.at[i]
+               : arena_printf(f->plan->arena, "out%d", i);
+}
+
+// The param whose next value a result is: `param.w` that of the weight w, a
+// state's that of its own name. -1 if it is none.
+static int find_donor(const Frame *f, int result)
+{
+    const char *name = result_name(f, result);
+    bool is_weight = strncmp(name, "param.", 6) == 0;
+    for (int i = 0; i < f->func->nparam; i++) {
+        const Op *param = f->func->ops.at[i];
+        RtClass class_ = class_of(param)->tensor;
+        if (class_ == (is_weight ? RT_PARAM : RT_STATE) &&
+            strcmp(param->name, name + (is_weight ? 6 : 0)) == 0)
+            return i;
     }
+    return -1;
+}
+
+// The next values of weights and states go where they are, like what a loop
+// carries.
+static void plan_donors(Frame *f, int donor[])
+{
+    Carry *c = arena_new(f->plan->arena, Carry, (size_t)f->func->results.n + 1);
+    int n = 0;
+    for (int i = 0; i < f->func->results.n; i++) {
+        donor[i] = find_donor(f, i);
+        if (donor[i] >= 0)
+            c[n++] = (Carry){f->func->results.at[i],
+                             f->value[donor[i]].buffer};
+    }
+    finish_carries(f, 0, n, c);
+}
+
+static void add_result(Frame *f, int i, int donor, const Placed *given)
+{
+    View view;
+    Plan *p = f->plan;
+    const Op *op = f->func->results.at[i];
+    Value *v = value_base(f, op, &view);
+    Buffer *at = donor >= 0 ? f->value[donor].buffer : v->buffer;
+    Buffer *b = buffer_root(at);
+    const char *name = result_name(f, i);
+    if (b->class_ == BUFFER_temporary || b->class_ == BUFFER_saved)
+        b->class_ = strncmp(name, "grad.", 5) == 0 ? BUFFER_gradient
+                                                   : BUFFER_output;
+    b->is_kept = true;
+    Tensor t = {.placed = placed_of(op, name, given),
+                .local = op->type,
+                .class_ = RT_OUTPUT,
+                .buffer = at,
+                .at = donor >= 0 ? 0 : view.at * dtype_bytes[op->type.dtype],
+                .donor = donor};
+    vec_push(p->arena, &p->tensors, t);
 }
 
 Plan *plan_module(Arena *a, const Module *m, const TensorPlacement *placement)
@@ -335,7 +296,10 @@ Plan *plan_module(Arena *a, const Module *m, const TensorPlacement *placement)
     add_params(f, placement);
     fuse_values(f);
     plan_ops(f);
-    add_results(f, placement);
+    int *donor = arena_new(a, int, (size_t)f->func->results.n + 1);
+    plan_donors(f, donor);
+    for (int i = 0; i < f->func->results.n; i++)
+        add_result(f, i, donor[i], placement ? &placement->result[i] : NULL);
     place_buffers(p);
     return p;
 }

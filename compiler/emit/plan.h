@@ -23,8 +23,11 @@ typedef struct TensorPlacement {
 
 typedef enum BufferClass {
     BUFFER_param,
+    BUFFER_state,    // of the optimizer
+    BUFFER_gradient, // results called grad.NAME
     BUFFER_input,
     BUFFER_output,
+    BUFFER_saved, // what a loop leaves for later
     BUFFER_temporary,
     BUFFER_constant,
     NBUFFER_CLASS,
@@ -38,6 +41,8 @@ typedef struct Buffer {
     struct Buffer *alias; // the buffer it is a part of time of; NULL: itself
     int64_t bytes;
     int64_t at;      // in its segment
+    int64_t start;   // of an alias: where in its buffer, in bytes
+    int64_t step;    // and how much further with each turn of the loop
     int first, last; // steps that use it; first > last: none
     const Op *constant;
 } Buffer;
@@ -76,6 +81,9 @@ typedef struct Tensor {
     RtClass class_;
     Buffer *buffer;
     int64_t at; // bytes
+    int donor;  // result: the tensor whose memory it takes over; -1: none
+    RtInit init;
+    double init_value;
 } Tensor;
 
 typedef struct Plan {

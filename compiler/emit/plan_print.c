@@ -5,7 +5,8 @@
 #include "ir/op.h"
 
 static const char *const class_name[NBUFFER_CLASS] = {
-    "param", "input", "output", "temporary", "constant"};
+    "param", "state",     "gradient", "input",
+    "output", "saved", "temporary", "constant"};
 
 static void print_place(const Buffer *b, FILE *f)
 {

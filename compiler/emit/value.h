@@ -34,6 +34,7 @@ typedef struct Value {
     Group *group;
     int first_loop, nown; // reduce: its own loops in the group
     Buffer *buffer;
+    Buffer **result; // loop: of each of its results
     int node; // 1 + its node in the group's nest; 0: not made yet
 } Value;
 
@@ -73,9 +74,32 @@ Kernel *part_kernel(Frame *f, const Value *v, int part, Buffer *to,
 Kernel *copy_kernel(Frame *f, const Op *op, Buffer *to);
 // A kernel that fills `where`, of the type's element type, with zeros.
 Kernel *zero_kernel(Frame *f, const Op *op, Buffer *to, const View *where);
+// plan.c: steps and memory, for plan_loop.c.
+Frame *new_frame(Plan *p, const Func *func, Frame *outer);
+void plan_ops(Frame *f);
+void plan_step(Plan *p, RtStepKind kind, int index, int64_t trip);
+void plan_kernel(Plan *p, Kernel *k);
+Buffer *value_buffer(Frame *f, const Op *op);
+
+// What is replaced: by the result of a turn, or of a training step.
+typedef struct Carry {
+    const Op *result;
+    Buffer *buffer;
+} Carry;
+
+// A loop, and its steps (plan_loop.c).
+void plan_loop(Frame *f, Value *v);
+// The memory of a result, the loop being planned.
+Buffer *loop_buffer(Frame *f, const Op *result);
+// Brings n results where they are carried: computed there where nothing that
+// is read after that lies there, in f's steps from `begin` on; else copied.
+void finish_carries(Frame *f, int begin, int n, const Carry carry[]);
+
 // Offsets of all buffers from the steps that use them.
 void place_buffers(Plan *p);
 Buffer *plan_buffer(Plan *p, const char *name, BufferClass c, int64_t bytes);
 Buffer *buffer_root(Buffer *b);
 // Whether a kernel reads an access only where, and before, it writes there.
 bool kernel_reads_in_place(const Kernel *k, int access);
+// The first step of the innermost loop around a step; 0 if there is none.
+int loop_around(const Plan *p, int step);

@@ -117,14 +117,16 @@ bool view_compose(const View *outer, const View *inner, View *out)
         ViewDim *d = &v.dim[i];
         int place = 0;
         int64_t units = 0;
+        bool is_down = d->stride < 0; // from `at`, which is the top
         if (d->stride == 0 || d->size <= 1) {
             d->stride = 0;
             continue;
         }
-        if (!find_place(&p, d->stride, &place, &units))
+        if (!find_place(&p, is_down ? -d->stride : d->stride, &place, &units))
             return false;
-        p.most[place] += units * (d->size - 1);
-        d->stride = units * p.stride[place];
+        if (!is_down)
+            p.most[place] += units * (d->size - 1);
+        d->stride = (is_down ? -units : units) * p.stride[place];
     }
     for (int i = 0; i < p.n; i++)
         if (p.most[i] >= p.size[i])

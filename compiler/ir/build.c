@@ -89,6 +89,15 @@ Op *build_reduce(Func *f, OpCode code, Op *x, int n, const int64_t dims[])
     return done(f, op);
 }
 
+Op *build_cumsum(Func *f, Op *x, int dim, bool is_reverse)
+{
+    Op *op = func_add(f, OP_cumsum, 1, &x);
+    op_set_int(f, op, A_dim, dim);
+    if (is_reverse)
+        op_set_int(f, op, A_reverse, 1);
+    return done(f, op);
+}
+
 Op *build_transpose(Func *f, Op *x, const int64_t dims[])
 {
     Op *op = func_add(f, OP_transpose, 1, &x);
@@ -109,6 +118,16 @@ Op *build_slice(Func *f, Op *x, const int64_t lo[], const int64_t hi[])
     Op *op = func_add(f, OP_slice, 1, &x);
     op_set_ints(f, op, A_starts, x->type.rank, lo);
     op_set_ints(f, op, A_limits, x->type.rank, hi);
+    return done(f, op);
+}
+
+Op *build_pad(Func *f, Op *x, int dim, int64_t low, int64_t high)
+{
+    Op *op = func_add(f, OP_pad, 1, &x);
+    op_set_int(f, op, A_dim, dim);
+    op_set_int(f, op, A_high, high);
+    if (low)
+        op_set_int(f, op, A_low, low);
     return done(f, op);
 }
 

@@ -21,9 +21,12 @@ Op *build_convert(Func *f, Op *x, DType to);
 Op *build_broadcast(Func *f, Op *x, const Type *to, const int64_t dims[]);
 // code: reduce_sum, reduce_max or reduce_min. Nothing if n is 0.
 Op *build_reduce(Func *f, OpCode code, Op *x, int n, const int64_t dims[]);
+Op *build_cumsum(Func *f, Op *x, int dim, bool is_reverse);
 Op *build_transpose(Func *f, Op *x, const int64_t dims[]);
 Op *build_reshape(Func *f, Op *x, const Type *to);
 Op *build_slice(Func *f, Op *x, const int64_t lo[], const int64_t hi[]);
+// Zeros in front of dimension dim and behind it.
+Op *build_pad(Func *f, Op *x, int dim, int64_t low, int64_t high);
 Op *build_concat(Func *f, int dim, int n, Op *const part[]);
 // dtype: "f32" for a product of bf16 that is not rounded, or NULL.
 Op *build_einsum(Func *f, const char *spec, Op *x, Op *y, const char *dtype);

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ir/build.h"
 #include "op/util.h"
 
 static bool infer_same(const Func *f, Op *op, Diag *d)
@@ -15,12 +16,19 @@ static bool infer_same(const Func *f, Op *op, Diag *d)
     return true;
 }
 
+// The cotangent is wanted where the value is.
+static void grad_shard(Func *f, const Op *op, Op *ct, Op *out[])
+{
+    out[0] = build_shard(f, ct, &op->sharding);
+}
+
 const OpInfo op_shard = {
     .name = "shard",
     .role = ROLE_wish,
     .noperand = 1,
     .attrs = {A_END},
     .infer = infer_same,
+    .grad = grad_shard,
     .rule = rule_pointwise,
     .scalar = scalar_first,
 };

@@ -1,6 +1,7 @@
 // Products summed over shared indices, and reductions.
 #include <string.h>
 
+#include "ir/build.h"
 #include "op/util.h"
 
 // Letters of tensor t of "ab,bc->ac": start and length in the spec.
@@ -108,6 +109,41 @@ static double scalar_product(const Op *op, const double x[])
     return x[0] * x[1];
 }
 
+// The cotangent of operand t: a product of that of the result and of the other
+// operand. Letters that t alone has were summed, so they are spread.
+//   ab,bc->ac   a: ac,bc->ab      abd,bc->ac   a: ac,bc->ab, spread over d
+static Op *grad_factor(Func *f, const Op *op, int t, Op *ct)
+{
+    const char *spec = op_str(op, A_spec);
+    int nown, nother, nresult, n = 0;
+    const char *own = spec_part(spec, t, &nown);
+    const char *other = spec_part(spec, 1 - t, &nother);
+    const char *result = spec_part(spec, 2, &nresult);
+    char shared[MAX_RANK];
+    int64_t dims[MAX_RANK];
+    for (int i = 0; i < nown; i++) {
+        if (memchr(other, own[i], (size_t)nother) ||
+            memchr(result, own[i], (size_t)nresult)) {
+            dims[n] = i;
+            shared[n++] = own[i];
+        }
+    }
+    const char *back = arena_printf(f->module->arena, "%.*s,%.*s->%.*s",
+                                    nresult, result, nother, other, n, shared);
+    Op *g = build_einsum(f, back, ct, op->operand[1 - t], NULL);
+    return n == nown ? g : build_broadcast(f, g, &op->operand[t]->type, dims);
+}
+
+// An f32 cotangent of bf16 operands is rounded to bf16, as the operand that it
+// meets was: that keeps the accuracy that they have, the sums are in f32, and
+// the product is one of bf16, which is twice as fast.
+static void grad_einsum(Func *f, const Op *op, Op *ct, Op *out[])
+{
+    ct = build_convert(f, ct, op->operand[0]->type.dtype);
+    out[0] = grad_factor(f, op, 0, ct);
+    out[1] = grad_factor(f, op, 1, ct);
+}
+
 const OpInfo op_einsum = {
     .name = "einsum",
     .noperand = 2,
@@ -115,6 +151,7 @@ const OpInfo op_einsum = {
     .linear = LINEAR_ANY,
     .widens = true,
     .infer = infer_einsum,
+    .grad = grad_einsum,
     .rule = rule_einsum,
     .scalar = scalar_product,
 };
@@ -163,12 +200,43 @@ static void rule_min(const Op *op, Rule *r)
     rule_reduce(op, r, COMBINE_min);
 }
 
+// A value of the result's shape, at all places that were reduced to it.
+static Op *spread(Func *f, const Op *op, Op *x)
+{
+    const Type *in = &op->operand[0]->type;
+    int64_t kept[MAX_RANK];
+    for (int i = 0, n = 0; i < in->rank; i++)
+        if (!ints_have(op_attr(op, A_dims), i))
+            kept[n++] = i;
+    return build_broadcast(f, x, in, kept);
+}
+
+static void grad_sum(Func *f, const Op *op, Op *ct, Op *out[])
+{
+    out[0] = spread(f, op, ct);
+}
+
+// Equals share the cotangent; they are counted in f32, which bf16 cannot.
+static void grad_extreme(Func *f, const Op *op, Op *ct, Op *out[])
+{
+    const Attr *dims = op_attr(op, A_dims);
+    Op *x = op->operand[0];
+    Op *is_best = build_compare(f, "eq", x, spread(f, op, op_value(op)));
+    Op *count =
+        build_reduce(f, OP_reduce_sum, build_convert(f, is_best, DT_f32),
+                     dims->n, dims->ints);
+    Op *share = build_binary(f, OP_divide, build_convert(f, ct, DT_f32), count);
+    share = spread(f, op, build_convert(f, share, x->type.dtype));
+    out[0] = build_select(f, is_best, share, build_like(f, x, 0));
+}
+
 const OpInfo op_reduce_sum = {
     .name = "reduce_sum",
     .noperand = 1,
     .attrs = {A_dims, A_END},
     .linear = LINEAR_ALL,
     .infer = infer_reduce,
+    .grad = grad_sum,
     .rule = rule_sum,
     .scalar = scalar_first,
 };
@@ -178,6 +246,7 @@ const OpInfo op_reduce_max = {
     .noperand = 1,
     .attrs = {A_dims, A_END},
     .infer = infer_reduce,
+    .grad = grad_extreme,
     .rule = rule_max,
     .scalar = scalar_first,
 };
@@ -187,6 +256,7 @@ const OpInfo op_reduce_min = {
     .noperand = 1,
     .attrs = {A_dims, A_END},
     .infer = infer_reduce,
+    .grad = grad_extreme,
     .rule = rule_min,
     .scalar = scalar_first,
 };
@@ -223,12 +293,20 @@ static void eval_cumsum(const Func *f, const Op *op, int64_t at,
     }
 }
 
+// Each entry is in the sums from its place on: they are summed from the end.
+static void grad_cumsum(Func *f, const Op *op, Op *ct, Op *out[])
+{
+    out[0] = build_cumsum(f, ct, (int)op_int(op, A_dim, 0),
+                          !op_int(op, A_reverse, 0));
+}
+
 const OpInfo op_cumsum = {
     .name = "cumsum",
     .noperand = 1,
     .attrs = {A_dim, A_END},
     .linear = LINEAR_ALL,
     .infer = infer_cumsum,
+    .grad = grad_cumsum,
     .rule = rule_cumsum,
     .eval = eval_cumsum,
 };

@@ -1,34 +1,17 @@
 // Elementwise ops: each result entry is a scalar function of the operands'
 // entries at the same place.
+//
+// Gradients read the result where it says what they want (exp, tanh): it is
+// there, or can be saved, and costs nothing to compute.
 #include <math.h>
-#include <string.h>
 
+#include "ir/build.h"
 #include "op/util.h"
-
-static bool same_shapes(const Op *op, Diag *d)
-{
-    for (int i = 1; i < op->noperand; i++)
-        if (!type_same_shape(&op->operand[0]->type, &op->operand[i]->type))
-            return op_fail(op, d, "operands 0 and %d differ in shape", i);
-    return true;
-}
-
-static bool same_types(const Op *op, Diag *d)
-{
-    if (!same_shapes(op, d))
-        return false;
-    for (int i = 1; i < op->noperand; i++)
-        if (op->operand[i]->type.dtype != op->operand[0]->type.dtype)
-            return op_fail(op, d, "operands are %s and %s",
-                           dtype_name[op->operand[0]->type.dtype],
-                           dtype_name[op->operand[i]->type.dtype]);
-    return true;
-}
 
 static bool infer_float(const Func *f, Op *op, Diag *d)
 {
     (void)f;
-    if (!same_types(op, d))
+    if (!check_same_types(op, d))
         return false;
     op->type = op->operand[0]->type;
     return dtype_is_float(op->type.dtype) ||
@@ -38,7 +21,7 @@ static bool infer_float(const Func *f, Op *op, Diag *d)
 static bool infer_number(const Func *f, Op *op, Diag *d)
 {
     (void)f;
-    if (!same_types(op, d))
+    if (!check_same_types(op, d))
         return false;
     op->type = op->operand[0]->type;
     return op->type.dtype != DT_bool || op_fail(op, d, "wants numbers");
@@ -47,13 +30,13 @@ static bool infer_number(const Func *f, Op *op, Diag *d)
 static bool infer_bool(const Func *f, Op *op, Diag *d)
 {
     (void)f;
-    if (!same_types(op, d))
+    if (!check_same_types(op, d))
         return false;
     op->type = op->operand[0]->type;
     return op->type.dtype == DT_bool || op_fail(op, d, "wants bool");
 }
 
-#define UNARY(op_name, how, lin, expr)                                         \
+#define UNARY(op_name, how, lin, gradient, expr)                               \
     static double scalar_##op_name(const Op *op, const double x[])             \
     {                                                                          \
         (void)op;                                                              \
@@ -65,25 +48,108 @@ static bool infer_bool(const Func *f, Op *op, Diag *d)
         .attrs = {A_END},                                                      \
         .linear = lin,                                                         \
         .infer = how,                                                          \
+        .grad = gradient,                                                      \
         .rule = rule_pointwise,                                                \
         .scalar = scalar_##op_name,                                            \
     };
 
-UNARY(neg, infer_number, LINEAR_ALL, -x[0])
-UNARY(abs, infer_number, LINEAR_NO, fabs(x[0]))
-UNARY(exp, infer_float, LINEAR_NO, exp(x[0]))
-UNARY(log, infer_float, LINEAR_NO, log(x[0]))
-UNARY(sqrt, infer_float, LINEAR_NO, sqrt(x[0]))
-UNARY(rsqrt, infer_float, LINEAR_NO, 1 / sqrt(x[0]))
-UNARY(sin, infer_float, LINEAR_NO, sin(x[0]))
-UNARY(cos, infer_float, LINEAR_NO, cos(x[0]))
-UNARY(tanh, infer_float, LINEAR_NO, tanh(x[0]))
-UNARY(logistic, infer_float, LINEAR_NO, 1 / (1 + exp(-x[0])))
-UNARY(floor, infer_float, LINEAR_NO, floor(x[0]))
-UNARY(ceil, infer_float, LINEAR_NO, ceil(x[0]))
-UNARY(not, infer_bool, LINEAR_NO, x[0] == 0)
+static Op *times(Func *f, Op *x, Op *y)
+{
+    return build_binary(f, OP_multiply, x, y);
+}
 
-#define BINARY(op_name, how, lin, expr)                                        \
+static Op *over(Func *f, Op *x, Op *y)
+{
+    return build_binary(f, OP_divide, x, y);
+}
+
+static Op *neg(Func *f, Op *x)
+{
+    return build_unary(f, OP_neg, x);
+}
+
+// 1 - x
+static Op *rest(Func *f, Op *x)
+{
+    return build_binary(f, OP_subtract, build_like(f, x, 1), x);
+}
+
+static void grad_neg(Func *f, const Op *op, Op *ct, Op *out[])
+{
+    (void)op;
+    out[0] = neg(f, ct);
+}
+
+// 0 at 0.
+static void grad_abs(Func *f, const Op *op, Op *ct, Op *out[])
+{
+    Op *x = op->operand[0], *zero = build_like(f, x, 0);
+    Op *below =
+        build_select(f, build_compare(f, "lt", x, zero), neg(f, ct), zero);
+    out[0] = build_select(f, build_compare(f, "gt", x, zero), ct, below);
+}
+
+static void grad_exp(Func *f, const Op *op, Op *ct, Op *out[])
+{
+    out[0] = times(f, ct, op_value(op));
+}
+
+static void grad_log(Func *f, const Op *op, Op *ct, Op *out[])
+{
+    out[0] = over(f, ct, op->operand[0]);
+}
+
+static void grad_sqrt(Func *f, const Op *op, Op *ct, Op *out[])
+{
+    out[0] = over(f, build_scale(f, ct, 0.5), op_value(op));
+}
+
+// -x^(-3/2) / 2
+static void grad_rsqrt(Func *f, const Op *op, Op *ct, Op *out[])
+{
+    Op *slope = over(f, op_value(op), op->operand[0]);
+    out[0] = times(f, ct, build_scale(f, slope, -0.5));
+}
+
+static void grad_sin(Func *f, const Op *op, Op *ct, Op *out[])
+{
+    out[0] = times(f, ct, build_unary(f, OP_cos, op->operand[0]));
+}
+
+static void grad_cos(Func *f, const Op *op, Op *ct, Op *out[])
+{
+    out[0] = neg(f, times(f, ct, build_unary(f, OP_sin, op->operand[0])));
+}
+
+// (1 + y) (1 - y), which is more exact near 1 than 1 - y^2.
+static void grad_tanh(Func *f, const Op *op, Op *ct, Op *out[])
+{
+    Op *y = op_value(op);
+    Op *more = build_binary(f, OP_add, ct, times(f, ct, y));
+    out[0] = times(f, more, rest(f, y));
+}
+
+static void grad_logistic(Func *f, const Op *op, Op *ct, Op *out[])
+{
+    Op *y = op_value(op);
+    out[0] = times(f, times(f, ct, y), rest(f, y));
+}
+
+UNARY(neg, infer_number, LINEAR_ALL, grad_neg, -x[0])
+UNARY(abs, infer_number, LINEAR_NO, grad_abs, fabs(x[0]))
+UNARY(exp, infer_float, LINEAR_NO, grad_exp, exp(x[0]))
+UNARY(log, infer_float, LINEAR_NO, grad_log, log(x[0]))
+UNARY(sqrt, infer_float, LINEAR_NO, grad_sqrt, sqrt(x[0]))
+UNARY(rsqrt, infer_float, LINEAR_NO, grad_rsqrt, 1 / sqrt(x[0]))
+UNARY(sin, infer_float, LINEAR_NO, grad_sin, sin(x[0]))
+UNARY(cos, infer_float, LINEAR_NO, grad_cos, cos(x[0]))
+UNARY(tanh, infer_float, LINEAR_NO, grad_tanh, tanh(x[0]))
+UNARY(logistic, infer_float, LINEAR_NO, grad_logistic, 1 / (1 + exp(-x[0])))
+UNARY(floor, infer_float, LINEAR_NO, NULL, floor(x[0]))
+UNARY(ceil, infer_float, LINEAR_NO, NULL, ceil(x[0]))
+UNARY(not, infer_bool, LINEAR_NO, NULL, x[0] == 0)
+
+#define BINARY(op_name, how, lin, gradient, expr)                              \
     static double scalar_##op_name(const Op *op, const double x[])             \
     {                                                                          \
         (void)op;                                                              \
@@ -95,6 +161,7 @@ UNARY(not, infer_bool, LINEAR_NO, x[0] == 0)
         .attrs = {A_END},                                                      \
         .linear = lin,                                                         \
         .infer = how,                                                          \
+        .grad = gradient,                                                      \
         .rule = rule_pointwise,                                                \
         .scalar = scalar_##op_name,                                            \
     };
@@ -118,15 +185,84 @@ static double quotient(const Op *op, double a, double b)
     return b == 0 ? -1 : trunc(a / b);
 }
 
-BINARY(add, infer_number, LINEAR_ALL, x[0] + x[1])
-BINARY(subtract, infer_number, LINEAR_ALL, x[0] - x[1])
-BINARY(multiply, infer_number, LINEAR_ANY, x[0] * x[1])
-BINARY(divide, infer_number, LINEAR_NO, quotient(op, x[0], x[1]))
-BINARY(power, infer_float, LINEAR_NO, pow(x[0], x[1]))
-BINARY(maximum, infer_number, LINEAR_NO, maximum(x[0], x[1]))
-BINARY(minimum, infer_number, LINEAR_NO, minimum(x[0], x[1]))
-BINARY(and, infer_bool, LINEAR_NO, x[0] != 0 && x[1] != 0)
-BINARY(or, infer_bool, LINEAR_NO, x[0] != 0 || x[1] != 0)
+static void grad_add(Func *f, const Op *op, Op *ct, Op *out[])
+{
+    (void)f, (void)op;
+    out[0] = out[1] = ct;
+}
+
+static void grad_subtract(Func *f, const Op *op, Op *ct, Op *out[])
+{
+    (void)op;
+    out[0] = ct;
+    out[1] = neg(f, ct);
+}
+
+static void grad_multiply(Func *f, const Op *op, Op *ct, Op *out[])
+{
+    out[0] = times(f, ct, op->operand[1]);
+    out[1] = times(f, ct, op->operand[0]);
+}
+
+static void grad_divide(Func *f, const Op *op, Op *ct, Op *out[])
+{
+    out[0] = over(f, ct, op->operand[1]);
+    out[1] = neg(f, times(f, out[0], op_value(op)));
+}
+
+// y - 1; 1 for 0, where y x^(y-1) is 0 even at x = 0.
+static Op *one_less(Func *f, Op *y)
+{
+    const Attr *value = op_attr(y, A_value);
+    Op *one = build_like(f, y, 1);
+    if (value && value->n == 1 && value->floats[0] != 0)
+        return build_like(f, y, value->floats[0] - 1);
+    Op *is_zero = build_compare(f, "eq", y, build_like(f, y, 0));
+    return build_select(f, is_zero, one, build_binary(f, OP_subtract, y, one));
+}
+
+// By the exponent: x^y log x, and 0 at x = 0.
+static void grad_power(Func *f, const Op *op, Op *ct, Op *out[])
+{
+    Op *x = op->operand[0], *y = op->operand[1];
+    Op *lower = build_binary(f, OP_power, x, one_less(f, y));
+    Op *is_zero = build_compare(f, "eq", x, build_like(f, x, 0));
+    Op *safe = build_select(f, is_zero, build_like(f, x, 1), x);
+    Op *log = build_unary(f, OP_log, safe);
+    out[0] = times(f, times(f, ct, y), lower);
+    out[1] = times(f, times(f, ct, op_value(op)), log);
+}
+
+// The operand that is chosen has it all; of equals each has half.
+static void grad_chosen(Func *f, const Op *op, const char *wins, Op *ct,
+                        Op *out[])
+{
+    Op *x = op->operand[0], *y = op->operand[1];
+    Op *tie = build_select(f, build_compare(f, "eq", x, y),
+                           build_scale(f, ct, 0.5), build_like(f, ct, 0));
+    out[0] = build_select(f, build_compare(f, wins, x, y), ct, tie);
+    out[1] = build_select(f, build_compare(f, wins, y, x), ct, tie);
+}
+
+static void grad_maximum(Func *f, const Op *op, Op *ct, Op *out[])
+{
+    grad_chosen(f, op, "gt", ct, out);
+}
+
+static void grad_minimum(Func *f, const Op *op, Op *ct, Op *out[])
+{
+    grad_chosen(f, op, "lt", ct, out);
+}
+
+BINARY(add, infer_number, LINEAR_ALL, grad_add, x[0] + x[1])
+BINARY(subtract, infer_number, LINEAR_ALL, grad_subtract, x[0] - x[1])
+BINARY(multiply, infer_number, LINEAR_ANY, grad_multiply, x[0] * x[1])
+BINARY(divide, infer_number, LINEAR_NO, grad_divide, quotient(op, x[0], x[1]))
+BINARY(power, infer_float, LINEAR_NO, grad_power, pow(x[0], x[1]))
+BINARY(maximum, infer_number, LINEAR_NO, grad_maximum, maximum(x[0], x[1]))
+BINARY(minimum, infer_number, LINEAR_NO, grad_minimum, minimum(x[0], x[1]))
+BINARY(and, infer_bool, LINEAR_NO, NULL, x[0] != 0 && x[1] != 0)
+BINARY(or, infer_bool, LINEAR_NO, NULL, x[0] != 0 || x[1] != 0)
 
 static bool infer_convert(const Func *f, Op *op, Diag *d)
 {
@@ -151,6 +287,13 @@ static double scalar_convert(const Op *op, const double x[])
     return fmin(fmax(x[0], INT32_MIN), INT32_MAX);
 }
 
+static void grad_convert(Func *f, const Op *op, Op *ct, Op *out[])
+{
+    DType from = op->operand[0]->type.dtype;
+    if (dtype_is_float(from))
+        out[0] = build_convert(f, ct, from);
+}
+
 const OpInfo op_convert = {
     .name = "convert",
     .noperand = 1,
@@ -158,6 +301,7 @@ const OpInfo op_convert = {
     .linear = LINEAR_ALL,
     .is_linear = is_widening,
     .infer = infer_convert,
+    .grad = grad_convert,
     .rule = rule_pointwise,
     .scalar = scalar_convert,
 };
@@ -178,73 +322,4 @@ const OpInfo op_stop_gradient = {
     .infer = infer_any,
     .rule = rule_pointwise,
     .scalar = scalar_first,
-};
-
-static const char *const directions[] = {"eq", "ne", "lt", "le", "gt", "ge"};
-
-static int direction(const Op *op)
-{
-    int i = 0;
-    while (i < 6 && strcmp(directions[i], op_str(op, A_dir)) != 0)
-        i++;
-    return i;
-}
-
-static bool infer_compare(const Func *f, Op *op, Diag *d)
-{
-    (void)f;
-    if (!same_types(op, d))
-        return false;
-    op->type = op->operand[0]->type;
-    op->type.dtype = DT_bool;
-    return direction(op) < 6 ||
-           op_fail(op, d, "no direction is called %s", op_str(op, A_dir));
-}
-
-static double scalar_compare(const Op *op, const double x[])
-{
-    switch (direction(op)) {
-    case 0: return x[0] == x[1];
-    case 1: return x[0] != x[1];
-    case 2: return x[0] < x[1];
-    case 3: return x[0] <= x[1];
-    case 4: return x[0] > x[1];
-    default: return x[0] >= x[1];
-    }
-}
-
-const OpInfo op_compare = {
-    .name = "compare",
-    .noperand = 2,
-    .attrs = {A_dir, A_END},
-    .infer = infer_compare,
-    .rule = rule_pointwise,
-    .scalar = scalar_compare,
-};
-
-static bool infer_select(const Func *f, Op *op, Diag *d)
-{
-    (void)f;
-    if (!same_shapes(op, d))
-        return false;
-    op->type = op->operand[1]->type;
-    if (op->operand[0]->type.dtype != DT_bool)
-        return op_fail(op, d, "operand 0 must be bool");
-    return op->operand[2]->type.dtype == op->type.dtype ||
-           op_fail(op, d, "operands 1 and 2 differ in type");
-}
-
-static double scalar_select(const Op *op, const double x[])
-{
-    (void)op;
-    return x[0] != 0 ? x[1] : x[2];
-}
-
-const OpInfo op_select = {
-    .name = "select",
-    .noperand = 3,
-    .attrs = {A_END},
-    .infer = infer_select,
-    .rule = rule_pointwise,
-    .scalar = scalar_select,
 };

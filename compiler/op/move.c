@@ -1,6 +1,7 @@
 // Ops that only move data: every result entry is an operand's entry, or zero.
 #include <string.h>
 
+#include "ir/build.h"
 #include "op/util.h"
 
 static bool infer_broadcast(const Func *f, Op *op, Diag *d)
@@ -33,12 +34,36 @@ static void rule_broadcast(const Op *op, Rule *r)
         rule_set(r, 0, i, (int)dims->ints[i]);
 }
 
+// The sum over the new dimensions. Of bf16 it is in f32 and then rounded, so
+// that who wants it in f32 can have it (the gradient of a weight).
+static void grad_broadcast(Func *f, const Op *op, Op *ct, Op *out[])
+{
+    const Attr *dims = op_attr(op, A_dims);
+    int64_t new[MAX_RANK], order[MAX_RANK];
+    int n = 0;
+    bool is_moved = false;
+    for (int i = 0; i < op->type.rank; i++)
+        if (!ints_have(dims, i))
+            new[n++] = i;
+    for (int i = 0; i < dims->n; i++) {
+        order[i] = 0;
+        for (int k = 0; k < dims->n; k++)
+            order[i] += dims->ints[k] < dims->ints[i];
+        is_moved |= order[i] != i;
+    }
+    Op *sum = n ? build_convert(f, ct, DT_f32) : ct;
+    sum = build_reduce(f, OP_reduce_sum, sum, n, new);
+    sum = build_convert(f, sum, op->type.dtype);
+    out[0] = is_moved ? build_transpose(f, sum, order) : sum;
+}
+
 const OpInfo op_broadcast = {
     .name = "broadcast",
     .noperand = 1,
     .attrs = {A_dims, A_END},
     .linear = LINEAR_ALL,
     .infer = infer_broadcast,
+    .grad = grad_broadcast,
     .rule = rule_broadcast,
     .scalar = scalar_first,
 };
@@ -69,12 +94,21 @@ static void rule_transpose(const Op *op, Rule *r)
     }
 }
 
+static void grad_transpose(Func *f, const Op *op, Op *ct, Op *out[])
+{
+    int64_t back[MAX_RANK];
+    for (int i = 0; i < op->type.rank; i++)
+        back[op_attr(op, A_dims)->ints[i]] = i;
+    out[0] = build_transpose(f, ct, back);
+}
+
 const OpInfo op_transpose = {
     .name = "transpose",
     .noperand = 1,
     .attrs = {A_dims, A_END},
     .linear = LINEAR_ALL,
     .infer = infer_transpose,
+    .grad = grad_transpose,
     .rule = rule_transpose,
     .scalar = scalar_first,
 };
@@ -151,12 +185,23 @@ static void eval_slice(const Func *f, const Op *op, int64_t at,
     copy_block(op->type.rank, op->type.dim, in[0] + start, from, out, to);
 }
 
+static void grad_slice(Func *f, const Op *op, Op *ct, Op *out[])
+{
+    const Attr *lo = op_attr(op, A_starts), *hi = op_attr(op, A_limits);
+    const Type *in = &op->operand[0]->type;
+    for (int i = 0; i < in->rank; i++)
+        if (op->type.dim[i] != in->dim[i])
+            ct = build_pad(f, ct, i, lo->ints[i], in->dim[i] - hi->ints[i]);
+    out[0] = ct;
+}
+
 const OpInfo op_slice = {
     .name = "slice",
     .noperand = 1,
     .attrs = {A_starts, A_limits, A_END},
     .linear = LINEAR_ALL,
     .infer = infer_slice,
+    .grad = grad_slice,
     .rule = rule_slice,
     .localize = localize_slice,
     .eval = eval_slice,
@@ -197,12 +242,29 @@ static void eval_pad(const Func *f, const Op *op, int64_t at,
     copy_block(type->rank, type->dim, in[0], from, out, to);
 }
 
+// The block of `ct` that starts at `at` in dimension dim and has x's shape.
+static Op *cut(Func *f, Op *ct, const Op *x, int64_t dim, int64_t at)
+{
+    int64_t lo[MAX_RANK] = {0}, hi[MAX_RANK];
+    lo[dim] = at;
+    for (int i = 0; i < x->type.rank; i++)
+        hi[i] = lo[i] + x->type.dim[i];
+    return build_slice(f, ct, lo, hi);
+}
+
+static void grad_pad(Func *f, const Op *op, Op *ct, Op *out[])
+{
+    out[0] =
+        cut(f, ct, op->operand[0], op_int(op, A_dim, 0), op_int(op, A_low, 0));
+}
+
 const OpInfo op_pad = {
     .name = "pad",
     .noperand = 1,
     .attrs = {A_dim, A_high, A_END},
     .linear = LINEAR_ALL,
     .infer = infer_pad,
+    .grad = grad_pad,
     .rule = rule_pad,
     .eval = eval_pad,
 };
@@ -274,12 +336,22 @@ static void eval_concat(const Func *f, const Op *op, int64_t at,
     }
 }
 
+static void grad_concat(Func *f, const Op *op, Op *ct, Op *out[])
+{
+    int64_t dim = op_int(op, A_dim, 0), at = 0;
+    for (int t = 0; t < op->noperand; t++) {
+        out[t] = cut(f, ct, op->operand[t], dim, at);
+        at += op->operand[t]->type.dim[dim];
+    }
+}
+
 const OpInfo op_concat = {
     .name = "concat",
     .noperand = -1,
     .attrs = {A_dim, A_END},
     .linear = LINEAR_ALL,
     .infer = infer_concat,
+    .grad = grad_concat,
     .rule = rule_concat,
     .eval = eval_concat,
 };

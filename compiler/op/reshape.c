@@ -6,6 +6,7 @@
 // only the common divisor of the leading sizes passes; the rest is whole.
 #include <string.h>
 
+#include "ir/build.h"
 #include "op/util.h"
 
 static bool infer_reshape(const Func *f, Op *op, Diag *d)
@@ -102,12 +103,18 @@ static void eval_reshape(const Func *f, const Op *op, int64_t at,
     memcpy(out, in[0], sizeof *out * (size_t)type_count(&op->type));
 }
 
+static void grad_reshape(Func *f, const Op *op, Op *ct, Op *out[])
+{
+    out[0] = build_reshape(f, ct, &op->operand[0]->type);
+}
+
 const OpInfo op_reshape = {
     .name = "reshape",
     .noperand = 1,
     .attrs = {A_END},
     .linear = LINEAR_ALL,
     .infer = infer_reshape,
+    .grad = grad_reshape,
     .rule = rule_reshape,
     .eval = eval_reshape,
 };

@@ -66,6 +66,26 @@ bool check_dims(const Op *op, AttrKey key, int rank, Diag *d)
     return true;
 }
 
+bool check_same_shapes(const Op *op, Diag *d)
+{
+    for (int i = 1; i < op->noperand; i++)
+        if (!type_same_shape(&op->operand[0]->type, &op->operand[i]->type))
+            return op_fail(op, d, "operands 0 and %d differ in shape", i);
+    return true;
+}
+
+bool check_same_types(const Op *op, Diag *d)
+{
+    if (!check_same_shapes(op, d))
+        return false;
+    for (int i = 1; i < op->noperand; i++)
+        if (op->operand[i]->type.dtype != op->operand[0]->type.dtype)
+            return op_fail(op, d, "operands are %s and %s",
+                           dtype_name[op->operand[0]->type.dtype],
+                           dtype_name[op->operand[i]->type.dtype]);
+    return true;
+}
+
 bool ints_have(const Attr *a, int64_t i)
 {
     for (int k = 0; k < a->n; k++)

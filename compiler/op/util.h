@@ -19,7 +19,16 @@ bool op_fail(const Op *op, Diag *d, const char *fmt, ...)
 bool check_dim(const Op *op, AttrKey key, int rank, Diag *d);
 // Whether attribute `key` lists distinct dimensions of a tensor of that rank.
 bool check_dims(const Op *op, AttrKey key, int rank, Diag *d);
+// Whether all operands have one shape; one type.
+bool check_same_shapes(const Op *op, Diag *d);
+bool check_same_types(const Op *op, Diag *d);
 bool ints_have(const Attr *a, int64_t i);
+
+// What gradients read of an op: its result, as an operand.
+static inline Op *op_value(const Op *op)
+{
+    return (Op *)op;
+}
 
 // Strides in elements of a row-major tensor.
 void type_strides(const Type *t, int64_t stride[MAX_RANK]);
