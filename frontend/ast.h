@@ -91,9 +91,11 @@ typedef struct TypeExpr {
     Span at;
 } TypeExpr;
 
-typedef struct Binding { // x: [b, s, emb]
+typedef struct Binding { // x: [b, s, emb];  b1 = 0.9
     Name name;
     TypeExpr type;
+    bool is_known;   // no type: a value known at compile time
+    Expr *otherwise; // where the call does not give it; or NULL
 } Binding;
 
 typedef VEC(Binding) Bindings;
@@ -106,6 +108,8 @@ typedef enum StmtKind {
     STMT_REPEAT, // repeat moe: moe_layers remat full { ... }
     STMT_RETURN, // return [b, s] e
     STMT_INPUT,  // input a, b: i32[batch, seq]   (in train)
+    STMT_STATE,  // state m, v: f32[..] init zeros   (of an optimizer)
+    STMT_BACKWARD, // backward dy { ... }   (the last of a function)
 } StmtKind;
 
 typedef struct Target {
@@ -119,14 +123,19 @@ typedef VEC(Target) Targets;
 struct Stmt {
     StmtKind kind;
     Span at;
-    Targets targets;     // ASSIGN; RETURN: one, unnamed, for its index list
-    Expr *value;         // ASSIGN, RETURN; SHARD: the axes; PARAM: init or NULL;
-                         // IF: the condition; REPEAT: the count
-    Names names;         // PARAM, SHARD, INPUT: declared or named; REPEAT: one
-    TypeExpr type;       // PARAM, INPUT
+    Targets targets;     // ASSIGN; RETURN: unnamed, for the index lists
+    Expr *value;         // ASSIGN; SHARD: the axes; PARAM, STATE: init or NULL;
+                         // IF: the condition; REPEAT: the count; RETURN: the
+                         // first
+    Exprs more;          // RETURN: the others
+    Names names;         // PARAM, SHARD, INPUT, STATE: declared or named;
+                         // REPEAT, BACKWARD: one
+    TypeExpr type;       // PARAM, INPUT, STATE
     Expr *axes;          // PARAM: EXPR_AXES or NULL
     const char *remat;   // REPEAT: "full", "none", "save(a, b)", or NULL
-    Stmts body;          // IF: then; REPEAT
+    Name policy;         // REPEAT: the word of remat
+    Names saved;         // REPEAT: the names in its parentheses
+    Stmts body;          // IF: then; REPEAT, BACKWARD
     Stmts otherwise;     // IF
 };
 
@@ -142,6 +151,7 @@ typedef struct Fn {
     bool has_result;
     TypeExpr result;
     Stmts body;
+    const Stmt *backward; // or NULL
     Span at;
 } Fn;
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "frontend/place.h"
+#include "ir/op.h"
 
 bool elab_first(Elab *e, const char *what)
 {
@@ -28,43 +29,6 @@ Value elab_fail(Elab *e, Span at, const char *fmt, ...)
     if (elab_first(e, key))
         diag_error(e->diag, at, "%s", text);
     return (Value){0};
-}
-
-// Where train last sets `name`.
-static Span find_set(const Train *t, const char *name)
-{
-    Span at = t->at;
-    for (int i = 0; i < t->body.n; i++) {
-        const Targets *set = &t->body.at[i]->targets;
-        for (int k = 0; k < set->n; k++)
-            if (strcmp(set->at[k].name.s, name) == 0)
-                at = set->at[k].name.at;
-    }
-    return at;
-}
-
-static void run_train(Elab *e)
-{
-    Scope scope = {.func = e->main};
-    e->scope = &scope;
-    run_stmts(e, &e->program->train.body);
-    const Value *loss = scope_find(e, "loss");
-    if (!loss) {
-        elab_fail(e, e->program->train.at, "train sets no `loss`");
-        return;
-    }
-    if (loss->kind == VALUE_BAD)
-        return;
-    if (loss->kind != VALUE_TENSOR || loss->op->type.rank != 0) {
-        elab_fail(
-            e, e->program->train.at, "the loss must be one number, is %s",
-            loss->kind == VALUE_TENSOR
-                ? type_string(e->arena, &e->module->mesh, &loss->op->type, NULL)
-                : kind_text(loss));
-        return;
-    }
-    Name name = {"loss", find_set(&e->program->train, "loss")};
-    elab_output(e, name, loss->op, true);
 }
 
 static void run_forward(Elab *e)
@@ -132,14 +96,106 @@ static void check_fns(Elab *e)
     }
 }
 
-// The entry comes last, after the bodies it calls.
-static void move_entry_last(Module *m, Func *entry)
+typedef VEC(Func *) Funcs;
+
+// Appends f behind the functions that it calls.
+static void visit(const Module *m, Func *f, Funcs *order)
 {
-    int n = 0;
-    for (int i = 0; i < m->funcs.n; i++)
-        if (m->funcs.at[i] != entry)
-            m->funcs.at[n++] = m->funcs.at[i];
-    m->funcs.at[n] = entry;
+    static const AttrKey calls[] = {A_body, A_backward};
+    for (int i = 0; i < order->n; i++)
+        if (order->at[i] == f)
+            return;
+    for_each_op (op, f)
+        for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+            if (op_str(op, calls[i]))
+                visit(m, module_find(m, op_str(op, calls[i])), order);
+    vec_push(m->arena, order, f);
+}
+
+// Callees before callers, the entry last; what nothing calls is left out.
+static void order_funcs(Module *m, Func *entry)
+{
+    Funcs order = {0};
+    visit(m, entry, &order);
+    memcpy(m->funcs.at, order.at, sizeof(Func *) * (size_t)order.n);
+    m->funcs.n = order.n;
+}
+
+const char *unique_func(Elab *e, const char *name)
+{
+    static const char *const entries[] = {"main", "loss", "step"};
+    const char *unique = name;
+    bool taken = module_find(e->module, name);
+    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
+        taken |= strcmp(entries[i], name) == 0;
+    for (int n = 2; taken; n++) {
+        unique = arena_printf(e->module->arena, "%s.%d", name, n);
+        taken = module_find(e->module, unique);
+    }
+    return unique;
+}
+
+static void run_main(Elab *e, const char *name)
+{
+    e->main = e->func = func_new(e->module, name);
+    if (e->program->train.present)
+        run_train(e);
+    else
+        run_forward(e);
+}
+
+// The size that the first dimension of an input is, in `e`; NULL if it has no
+// such size, or the parts do not divide it.
+static Setting *find_cut(Elab *e, const TypeExpr *t, const Op *input,
+                         int64_t parts, Span at)
+{
+    const Expr *x = t->dim.n ? t->dim.at[0] : NULL;
+    Setting *s = x && x->kind == EXPR_NAME ? env_find(e, x->name) : NULL;
+    if (!s || s->kind != SETTING_SIZE) {
+        elab_fail(e, at,
+                  "micro_batches cuts the first dimension of each input; that "
+                  "of %s is no size with a name",
+                  input->name);
+        return NULL;
+    }
+    if (input->type.dim[0] % parts == 0)
+        return s;
+    elab_fail(e, at, "micro_batches is %ld, which does not divide %s = %ld",
+              (long)parts, s->name.s, (long)input->type.dim[0]);
+    return NULL;
+}
+
+static bool cut_sizes(Elab *e, const Elab *whole)
+{
+    Span at = whole->line[LINE_micro_batches]->value->at;
+    for (int i = 0; i < whole->ninput; i++) {
+        const Op *input = whole->main->ops.at[i];
+        Setting *s =
+            find_cut(e, whole->inputs.at[i], input, whole->parts, at);
+        if (!s)
+            return false;
+        Expr *size = arena_new(e->arena, Expr, 1);
+        *size = (Expr){.kind = EXPR_NUMBER, .at = at, .is_int = true};
+        size->number = (double)(input->type.dim[0] / whole->parts);
+        s->value = size;
+    }
+    return true;
+}
+
+Elab *elab_part(const Elab *whole)
+{
+    Elab *e = arena_new(whole->arena, Elab, 1);
+    *e = (Elab){.arena = whole->arena,
+                .program = whole->program,
+                .options = whole->options,
+                .diag = whole->diag,
+                .module = whole->module,
+                .is_part = true};
+    int before = e->diag->nerror;
+    env_init(e);
+    if (cut_sizes(e, whole))
+        run_main(e, "loss.part");
+    return e->diag->nerror > before ? NULL : e;
 }
 
 Module *elab_run(Arena *a, const Program *p, const BuildOptions *o,
@@ -150,19 +206,24 @@ Module *elab_run(Arena *a, const Program *p, const BuildOptions *o,
     int before = d->nerror;
     env_init(&e);
     check_fns(&e);
-    env_word(&e, "dtype"); // is checked, if the program uses it or not
+    env_word(&e, "dtype"); // are checked, if the program uses them or not
+    env_word(&e, "grad_reduce");
     if (d->nerror > before)
         return NULL;
     e.module = module_new(a, &o->mesh, FORM_global);
-    e.main = e.func = func_new(e.module, "main");
-    if (p->train.present)
-        run_train(&e);
-    else
-        run_forward(&e);
-    move_entry_last(e.module, e.main);
+    run_main(&e, "main");
     if (d->nerror == before)
         axes_check(&e);
-    return d->nerror > before ? NULL : e.module;
+    bool trains = e.line[LINE_optimizer];
+    if (o->entry == ENTRY_step && !trains && d->nerror == before)
+        diag_error(d, p->train.at,
+                   "there is no entry `step`: train names no optimizer");
+    if (o->entry != ENTRY_forward && trains && d->nerror == before)
+        elab_step(&e);
+    if (d->nerror > before)
+        return NULL;
+    order_funcs(e.module, e.main);
+    return e.module;
 }
 
 Module *frontend_build(Arena *a, const Program *p, const BuildOptions *o,

@@ -95,11 +95,15 @@ typedef struct Frame { // a call that is being inlined
     bool returned;
     Span at; // of the return
     Value result;
+    VEC(Value) more; // results of a backward, after the first
+    bool is_backward;
 } Frame;
 
 typedef struct Link { // a value of the entry, and its parameter in a body
     Op *outer, *inner;
 } Link;
+
+typedef VEC(Op *) OpList;
 
 typedef struct Repeat {
     const char *name;
@@ -108,10 +112,32 @@ typedef struct Repeat {
     int64_t n;
     Scope *outer;
     Frame *frame; // the call the loop stands in
-    Op *carried;  // the body's parameter
+    OpList carried; // the body's parameters
     VEC(Link) invariants;
     VEC(Link) stacked;
 } Repeat;
+
+typedef struct State { // of an optimizer, for one weight
+    const char *name;
+    Op *op;
+    Value next;
+} State;
+
+typedef VEC(State) StateList;
+
+typedef struct Update { // of the weight that the optimizer is mapped over
+    const Fn *fn;
+    Op *weight;
+    StateList states;
+} Update;
+
+typedef enum TrainLine { // names that train does not compute
+    LINE_clip,
+    LINE_optimizer,
+    LINE_rate,
+    LINE_micro_batches,
+    NLINE,
+} TrainLine;
 
 typedef struct Weight {
     const char *path;
@@ -136,6 +162,15 @@ typedef struct Elab {
     Formula *formula;
     Frame *frame;
     Repeat *repeat;
+    Update *update;  // NULL: not in an optimizer
+    bool is_training; // the statements of train are run
+    bool is_custom;  // in a function with a backward
+    const Stmt *line[NLINE];
+    int64_t parts; // micro-batches that the batch is cut into
+    bool is_part;  // `main` is the loss of one of them
+    Scope *train;
+    VEC(const TypeExpr *) inputs;
+    Op *total, *count; // what the loss is the quotient of; NULL: it is none
     int depth;
     bool axis_named[MAX_AXES]; // of the mesh, by some P(...)
     VEC(Name) outputs;         // names given, and where
@@ -156,6 +191,39 @@ bool elab_first(Elab *e, const char *what);
 Module *elab_run(Arena *a, const Program *p, const BuildOptions *o,
                  FILE *explain, Diag *d);
 void elab_output(Elab *e, Name name, Op *op, bool first);
+// The program with its batch cut into whole->parts: `main` is the loss of one,
+// which takes the count of all as its last param. NULL after an error.
+Elab *elab_part(const Elab *whole);
+// A name for a function that no other has.
+const char *unique_func(Elab *e, const char *name);
+
+// elab_train.c: the train block.
+void run_train(Elab *e);
+// Takes a line that names a function or the number of micro-batches.
+bool train_line(Elab *e, const Stmt *s);
+bool train_sets(const Program *p, const char *name);
+
+// elab_step.c, elab_micro.c, elab_update.c: the entry `step`.
+typedef struct Step {
+    const Elab *whole; // the loss of the whole batch
+    Elab *e;           // builds the step
+    int ninput, nweight;
+    Op **input, **weight; // params of the step
+    Op *loss;
+    Op **gradient; // by weight
+} Step;
+void elab_step(Elab *e);
+// A param like a value of another function: its type and placement.
+Op *step_param(Elab *e, const Op *like, const char *name);
+// The first result of `loss`, and its gradients by the params that are weights.
+Op *step_gradients(Elab *e, const Func *loss, OpList operands, Op *gradient[]);
+Op *step_result(Elab *e, Op *op, int index); // of a loop or a gradient
+void micro_gradients(Step *s);
+void step_update(Step *s);
+void step_output(Elab *e, const char *name, Op *op);
+
+// reach.c: warns of weights that the first result of the loss does not need.
+void warn_unreached(const Func *loss, Diag *d);
 
 // suggest.c: the word that is most like a name, or NULL; and the same as
 // "; did you mean `x`?", or "".
@@ -258,8 +326,18 @@ Value eval_builtin(Elab *e, const char *name, const Expr *call, Keep keep);
 void builtin_words(Elab *e, Words *words);
 bool check_args(Elab *e, const Expr *call, const char *name, int n);
 
+// elab_args.c: the arguments of a call. The first are `lead`.
+bool bind_args(Elab *e, const Fn *fn, int nlead, const Value lead[],
+               const Expr *call, Keep keep, Value arg[], Span at[]);
+
 // elab_fn.c: calls of functions of the program, and the types they declare.
 Value call_fn(Elab *e, const Fn *fn, const Expr *call, Keep keep);
+// Calls with the arguments `lead` before those of `call`.
+Value call_with(Elab *e, const Fn *fn, int nlead, const Value lead[],
+                const Expr *call, Keep keep);
+// The function that is called so: by a parameter, an option or its name.
+const Fn *called_fn(Elab *e, const Expr *x);
+bool has_state(const Fn *fn);
 bool type_of(Elab *e, const TypeExpr *t, Type *type, const char *size[]);
 Value call_entry(Elab *e, const Fn *fn);
 void declare_input(Elab *e, const Name *name, const TypeExpr *t);
@@ -267,7 +345,16 @@ void declare_input(Elab *e, const Name *name, const TypeExpr *t);
 // elab_stmt.c, elab_param.c, elab_repeat.c: statements.
 void run_stmts(Elab *e, const Stmts *stmts);
 void run_param(Elab *e, const Stmt *s);
+void set_init(Elab *e, Op *op, const Expr *x); // x: NULL for none
 void run_repeat(Elab *e, const Stmt *s);
+// elab_state.c
+void run_state(Elab *e, const Stmt *s);
+void end_states(Elab *e);
+
+// elab_remat.c: what `remat` says is known, and what it saves is there.
+void check_policy(Elab *e, const Stmt *repeat);
+void check_saved(Elab *e, const Stmt *repeat, const Func *body);
+
 Value repeat_capture(Elab *e, const char *name, Value v);
 
 // place.c: the placement of a tensor by logical names or mesh axes.

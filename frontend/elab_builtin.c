@@ -42,7 +42,7 @@ static const struct {
 };
 
 typedef Value Builtin(Elab *e, const Expr *call, Keep keep);
-static Builtin eval_select, eval_attention, eval_route, eval_split, eval_cumsum,
+static Builtin eval_select, eval_stop, eval_attention, eval_route, eval_split, eval_cumsum,
     eval_position;
 
 static const struct {
@@ -53,6 +53,7 @@ static const struct {
     {"select", 3, eval_select}, {"attention", 6, eval_attention},
     {"route", 4, eval_route},   {"split", 2, eval_split},
     {"cumsum", 1, eval_cumsum}, {"index", 1, eval_position},
+    {"stop_gradient", 1, eval_stop},
 };
 
 #define count(table) (sizeof(table) / sizeof *(table))
@@ -136,6 +137,17 @@ static Value eval_select(Elab *e, const Expr *call, Keep keep)
     v[0].op = op;
     v[0].name = NULL;
     return emit_done(e, op) ? v[0] : (Value){0};
+}
+
+// stop_gradient(x): x, through which no gradient goes.
+static Value eval_stop(Elab *e, const Expr *call, Keep keep)
+{
+    Value v = use(e, call->at, eval(e, call->args.at[0], keep));
+    if (!wants_tensor(e, call, "stop_gradient", 0, &v))
+        return (Value){0};
+    v.op = emit_unary(e, call->at, OP_stop_gradient, v.op);
+    v.name = NULL;
+    return v.op ? v : (Value){0};
 }
 
 // attention(q, k, v, causal, seg_q, seg_k)

@@ -3,6 +3,15 @@
 
 #include "frontend/elab_type.h"
 
+// A parameter without a type takes what is known at compile time.
+static Value bind_known(Elab *e, const char *what, Value v, Span at)
+{
+    if (v.kind == VALUE_TENSOR || v.kind == VALUE_AXES)
+        return elab_fail(e, at, "%s wants what is known at compile time, has %s",
+                         what, kind_text(&v));
+    return v;
+}
+
 static Value bind_param(Elab *e, Signature *s, const Fn *fn, int i, Value v,
                         Span at)
 {
@@ -13,6 +22,8 @@ static Value bind_param(Elab *e, Signature *s, const Fn *fn, int i, Value v,
                         (b->type.dim.n || !b->type.has_rest);
     if (v.kind == VALUE_BAD)
         return v;
+    if (b->is_known)
+        return bind_known(e, what, v, at);
     if (b->type.is_fn != (v.kind == VALUE_SYMBOL))
         return elab_fail(e, at, "%s wants %s, has %s", what,
                          b->type.is_fn ? "a function" : "a value",
@@ -44,8 +55,7 @@ static Value check_result(Elab *e, Signature *s, const Fn *fn, Frame *frame)
     return ok ? v : (Value){0};
 }
 
-// Runs the body in `scope`, which has the parameters.
-static Value inline_body(Elab *e, const Fn *fn, Scope *scope, Signature *s)
+Value inline_body(Elab *e, const Fn *fn, Scope *scope, Signature *s)
 {
     Frame frame = {.fn = fn, .at = fn->name.at}, *caller = e->frame;
     Scope *outer = e->scope;
@@ -56,6 +66,8 @@ static Value inline_body(Elab *e, const Fn *fn, Scope *scope, Signature *s)
     e->depth++;
     run_stmts(e, &fn->body);
     Value v = check_result(e, s, fn, &frame);
+    if (e->update && e->update->fn == fn)
+        end_states(e);
     e->depth--;
     e->frame = caller;
     e->formula = formula;
@@ -63,31 +75,45 @@ static Value inline_body(Elab *e, const Fn *fn, Scope *scope, Signature *s)
     return v;
 }
 
-static Value eval_arg(Elab *e, const Expr *x, Keep keep)
+bool has_state(const Fn *fn)
 {
-    if (!e->formula)
-        return eval_scalar(e, x);
-    return realize(e, x->at, eval(e, x, keep));
+    for (int i = 0; i < fn->body.n; i++)
+        if (fn->body.at[i]->kind == STMT_STATE)
+            return true;
+    return false;
 }
 
-Value call_fn(Elab *e, const Fn *fn, const Expr *call, Keep keep)
+static bool check_call(Elab *e, const Fn *fn, const Expr *call)
 {
-    if (!check_args(e, call, fn->name.s, fn->params.n))
-        return (Value){0};
     if (e->depth == MAX_CALLS)
-        return elab_fail(e, call->at,
-                         "calls nest deeper than %d; does %s call "
-                         "itself?",
-                         MAX_CALLS, fn->name.s);
-    Value *arg = arena_new(e->arena, Value, (size_t)fn->params.n);
-    for (int i = 0; i < fn->params.n; i++)
-        arg[i] = eval_arg(e, call->args.at[i], keep);
+        elab_fail(e, call->at,
+                  "calls nest deeper than %d; does %s call itself?", MAX_CALLS,
+                  fn->name.s);
+    else if (has_state(fn) && !(e->update && e->update->fn == fn))
+        elab_fail(e, call->at,
+                  "%s keeps a state; only train's `optimizer = %s(...)` calls "
+                  "it",
+                  fn->name.s, fn->name.s);
+    else
+        return true;
+    return false;
+}
+
+Value call_with(Elab *e, const Fn *fn, int nlead, const Value lead[],
+                const Expr *call, Keep keep)
+{
+    size_t n = (size_t)fn->params.n + 1;
+    Value *arg = arena_new(e->arena, Value, n);
+    Span *at = arena_new(e->arena, Span, n);
+    if (!check_call(e, fn, call) ||
+        !bind_args(e, fn, nlead, lead, call, keep, arg, at))
+        return (Value){0};
     Scope scope = {.func = e->func}, *outer = e->scope;
     Signature s = {0};
     bool ok = true;
     e->scope = &scope;
     for (int i = 0; i < fn->params.n; i++) {
-        arg[i] = bind_param(e, &s, fn, i, arg[i], call->args.at[i]->at);
+        arg[i] = bind_param(e, &s, fn, i, arg[i], at[i]);
         ok &= arg[i].kind != VALUE_BAD;
     }
     for (int i = 0; i < fn->params.n; i++) {
@@ -96,41 +122,72 @@ Value call_fn(Elab *e, const Fn *fn, const Expr *call, Keep keep)
         scope_set(e, fn->params.at[i].name.s, arg[i]);
     }
     e->scope = outer;
-    return ok ? inline_body(e, fn, &scope, &s) : (Value){0};
+    if (!ok)
+        return (Value){0};
+    return fn->backward ? call_custom(e, fn, &scope, &s, call->at)
+                        : inline_body(e, fn, &scope, &s);
 }
 
-static Value call_name(Elab *e, const char *name, const Expr *call, Keep keep)
+Value call_fn(Elab *e, const Fn *fn, const Expr *call, Keep keep)
 {
-    const Fn *fn = program_fn(e->program, name);
-    if (fn)
-        return call_fn(e, fn, call, keep);
-    if (is_builtin(name))
-        return eval_builtin(e, name, call, keep);
+    return call_with(e, fn, 0, NULL, call, keep);
+}
+
+static void fail_unknown(Elab *e, const char *name, Span at)
+{
     Words words = {0};
     for (int i = 0; i < e->program->fns.n; i++)
         vec_push(e->arena, &words, e->program->fns.at[i]->name.s);
     builtin_words(e, &words);
-    return elab_fail(e, call->base->at, "unknown function `%s`%s", name,
-                     suggest(e->arena, name, &words));
+    elab_fail(e, at, "unknown function `%s`%s", name,
+              suggest(e->arena, name, &words));
 }
 
-// A function is called by its name, by a parameter or by an option's word.
-Value eval_call(Elab *e, const Expr *x, Keep keep)
+// A function is called by its name, by a parameter or by an option's word;
+// NULL, and an error if nothing is wrong yet.
+static const char *called_name(Elab *e, const Expr *x)
 {
-    if (x->base->kind != EXPR_NAME && x->base->kind != EXPR_FIELD)
-        return elab_fail(e, x->base->at, "only a function can be called");
-    const char *name = expr_text(e, x->base);
+    if (x->kind != EXPR_NAME && x->kind != EXPR_FIELD) {
+        elab_fail(e, x->at, "only a function can be called");
+        return NULL;
+    }
+    const char *name = expr_text(e, x);
     const Value *v = scope_find(e, name);
     if (v && v->kind == VALUE_BAD)
-        return *v;
+        return NULL;
     if (v && v->kind == VALUE_SYMBOL)
-        return call_name(e, v->symbol, x, keep);
+        return v->symbol;
     if (program_fn(e->program, name) || is_builtin(name))
-        return call_name(e, name, x, keep);
+        return name;
     const char *word = env_word(e, name);
-    if (!word && (v || env_find(e, name)))
-        return elab_fail(e, x->base->at, "`%s` is no function", name);
-    return call_name(e, word ? word : name, x, keep);
+    if (word || (!v && !env_find(e, name)))
+        return word ? word : name;
+    elab_fail(e, x->at, "`%s` is no function", name);
+    return NULL;
+}
+
+const Fn *called_fn(Elab *e, const Expr *x)
+{
+    const Expr *f = x->kind == EXPR_CALL ? x->base : x;
+    const char *name = called_name(e, f);
+    const Fn *fn = name ? program_fn(e->program, name) : NULL;
+    if (name && !fn)
+        fail_unknown(e, name, f->at);
+    return fn;
+}
+
+Value eval_call(Elab *e, const Expr *x, Keep keep)
+{
+    const char *name = called_name(e, x->base);
+    if (!name)
+        return (Value){0};
+    const Fn *fn = program_fn(e->program, name);
+    if (fn)
+        return call_fn(e, fn, x, keep);
+    if (is_builtin(name))
+        return eval_builtin(e, name, x, keep);
+    fail_unknown(e, name, x->base->at);
+    return (Value){0};
 }
 
 void declare_input(Elab *e, const Name *name, const TypeExpr *t)
@@ -141,6 +198,7 @@ void declare_input(Elab *e, const Name *name, const TypeExpr *t)
     if (type_of(e, t, &type, size)) {
         Op *op = emit_param(e, e->main, name->at, e->ninput++, name->s, &type);
         op_set_str(e->main, op, A_class, "input");
+        vec_push(e->arena, &e->inputs, t);
         v = value_tensor(op);
         for (int i = 0; i < v.rank; i++)
             v.dim[i].size = size[i];

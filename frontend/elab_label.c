@@ -140,6 +140,8 @@ Labels formula_labels(Elab *e, const Expr *x)
     }
     for (int i = 0; i < x->args.n; i++)
         set |= formula_labels(e, x->args.at[i]);
+    for (int i = 0; i < x->fields.n; i++)
+        set |= formula_labels(e, x->fields.at[i].value);
     return set;
 }
 
@@ -173,6 +175,8 @@ void label_seek(Elab *e, const Expr *x, int label)
         label_seek(e, x->base, label);
     for (int i = 0; i < x->args.n; i++)
         label_seek(e, x->args.at[i], label);
+    for (int i = 0; i < x->fields.n; i++)
+        label_seek(e, x->fields.at[i].value, label);
 }
 
 // Registers the left side's indices, then those of the right side.

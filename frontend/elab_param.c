@@ -1,5 +1,6 @@
 // Weights. `param` declares a parameter of the entry function; in a repeat it
 // has one more dimension in front, and the loop's body gets a slice of it.
+#include <math.h>
 #include <string.h>
 
 #include "frontend/elab.h"
@@ -32,36 +33,65 @@ static const Init *find_init(Elab *e, const Expr *x, const char *name)
     return NULL;
 }
 
-static void check_number(Elab *e, const Expr *x, const char *name)
+static bool read_number(Elab *e, const Expr *x, const char *name, double *out)
 {
     Value v = eval_scalar(e, x);
+    *out = v.number;
     if (v.kind != VALUE_NUMBER && v.kind != VALUE_BAD)
         elab_fail(e, x->at, "%s wants a number, has %s", name, kind_text(&v));
+    return v.kind == VALUE_NUMBER;
 }
 
-// The first values are not used yet; they are checked all the same.
-static void check_init(Elab *e, const Expr *x)
+// The number of `init`: fan_in = n means the deviation n^-1/2.
+static bool read_scale(Elab *e, const Init *init, const Expr *x, double *out)
+{
+    if (x->args.n)
+        return read_number(e, x->args.at[0], init->name, out);
+    const Field *f = &x->fields.at[0];
+    if (!init->named || strcmp(init->named, f->name.s) != 0) {
+        elab_fail(e, f->name.at, "%s has no argument `%s`", init->name,
+                  f->name.s);
+        return false;
+    }
+    if (!read_number(e, f->value, init->name, out))
+        return false;
+    if (!(*out > 0)) {
+        elab_fail(e, f->value->at, "%s must be more than 0, is %g", f->name.s,
+                  *out);
+        return false;
+    }
+    *out = 1 / sqrt(*out);
+    return true;
+}
+
+// Reads how a weight's first values are made; false if there is an error.
+static bool read_init(Elab *e, const Expr *x, const Init **out, double *scale)
 {
     bool is_call = x->kind == EXPR_CALL;
     const Init *init = find_init(e, x, is_call ? x->base->name : x->name);
     int n = is_call ? x->args.n + x->fields.n : 0;
+    *out = init;
+    *scale = 0;
     if (!init)
-        return;
+        return false;
     if (n != init->narg) {
         elab_fail(e, x->at, "%s wants %d argument%s, has %d", init->name,
                   init->narg, init->narg == 1 ? "" : "s", n);
+        return false;
+    }
+    return n == 0 || read_scale(e, init, x, scale);
+}
+
+void set_init(Elab *e, Op *op, const Expr *x)
+{
+    const Init *init;
+    double scale;
+    Func *f = e->main;
+    if (!x || !read_init(e, x, &init, &scale))
         return;
-    }
-    for (int i = 0; is_call && i < x->args.n; i++)
-        check_number(e, x->args.at[i], init->name);
-    for (int i = 0; is_call && i < x->fields.n; i++) {
-        const Field *f = &x->fields.at[i];
-        if (!init->named || strcmp(init->named, f->name.s) != 0)
-            elab_fail(e, f->name.at, "%s has no argument `%s`", init->name,
-                      f->name.s);
-        else
-            check_number(e, f->value, init->name);
-    }
+    op_set_str(f, op, A_init, init->name);
+    if (init->narg)
+        op_set_floats(f, op, A_scale, 1, &scale);
 }
 
 static bool is_taken(Elab *e, const char *path, Span at)
@@ -140,6 +170,7 @@ static Value declare(Elab *e, const Stmt *s, const Name *name, const Type *t,
     sizes[0] = r ? r->size : NULL;
     memcpy(sizes + (r != NULL), size, sizeof *size * (size_t)t->rank);
     Op *op = add_weight(e, name->at, path, &whole);
+    set_init(e, op, s->value);
     if (s->axes) {
         Value axes = eval_scalar(e, s->axes);
         if (axes.kind != VALUE_AXES && axes.kind != VALUE_BAD)
@@ -163,8 +194,11 @@ void run_param(Elab *e, const Stmt *s)
     Type type;
     const char *size[MAX_RANK] = {0};
     bool ok = type_of(e, &s->type, &type, size);
-    if (s->value)
-        check_init(e, s->value);
+    if (e->is_custom || e->update) {
+        elab_fail(e, s->at, "%s takes its weights as parameters",
+                  e->update ? "an optimizer" : "a function with a backward");
+        ok = false;
+    }
     for (int i = 0; i < s->names.n; i++) {
         const Name *name = &s->names.at[i];
         scope_set(e, name->s,

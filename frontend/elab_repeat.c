@@ -1,6 +1,6 @@
 // repeat moe: moe_layers { x = layer(x) }: the body becomes a function, the
-// loop a scan. One variable is carried from layer to layer; others from
-// outside become invariants, weights declared inside are stacked.
+// loop a scan. Variables that it sets are carried from layer to layer; others
+// from outside become invariants, weights declared inside are stacked.
 #include <string.h>
 
 #include "frontend/elab.h"
@@ -11,7 +11,8 @@ enum {
 
 typedef struct Carried {
     const char *name;
-    Span at; // of the assignment
+    Span at;     // of the assignment
+    Value start; // before the loop
 } Carried;
 
 typedef VEC(Carried) CarriedList;
@@ -35,24 +36,9 @@ static void find_carried(Elab *e, const Stmts *stmts, CarriedList *list)
             for (int c = 0; c < list->n; c++)
                 known |= strcmp(list->at[c].name, name->s) == 0;
             if (!known)
-                vec_push(e->arena, list, ((Carried){name->s, name->at}));
+                vec_push(e->arena, list, ((Carried){.name = name->s, .at = name->at}));
         }
     }
-}
-
-static const Carried *the_carried(Elab *e, const Stmt *s, CarriedList *list)
-{
-    find_carried(e, &s->body, list);
-    if (list->n == 1)
-        return &list->at[0];
-    if (list->n == 0)
-        elab_fail(e, s->at, "the repeat changes no variable from outside it");
-    else
-        elab_fail(e, list->at[1].at,
-                  "repeat %s carries %s and %s; only one variable may change "
-                  "from layer to layer",
-                  s->names.at[0].s, list->at[0].name, list->at[1].name);
-    return NULL;
 }
 
 Value repeat_capture(Elab *e, const char *name, Value v)
@@ -71,13 +57,14 @@ Value repeat_capture(Elab *e, const char *name, Value v)
     return v;
 }
 
-typedef VEC(Op *) OpList;
-
 // Carried, invariants, stacked: of the body or of the outside.
-static OpList operands(Elab *e, const Repeat *r, Op *carried, bool inner)
+static OpList operands(Elab *e, const Repeat *r, const CarriedList *carried,
+                       bool inner)
 {
     OpList list = {0};
-    vec_push(e->arena, &list, carried);
+    for (int i = 0; i < carried->n; i++)
+        vec_push(e->arena, &list,
+                 inner ? r->carried.at[i] : carried->at[i].start.op);
     for (int i = 0; i < r->invariants.n; i++) {
         const Link *l = &r->invariants.at[i];
         vec_push(e->arena, &list, inner ? l->inner : l->outer);
@@ -89,89 +76,129 @@ static OpList operands(Elab *e, const Repeat *r, Op *carried, bool inner)
     return list;
 }
 
-// Elaborates the body; false if its result cannot be carried.
+// The value a variable has after the body is the one it is carried as.
+static bool end_carried(Elab *e, Func *body, const Repeat *r, const Carried *c)
+{
+    const Value *found = scope_find(e, c->name);
+    Value end = use(e, c->at, *found);
+    if (end.kind != VALUE_TENSOR)
+        return false;
+    const Type *before = &c->start.op->type, *after = &end.op->type;
+    vec_push(e->module->arena, &body->results, end.op);
+    if (type_equal(before, after))
+        return true;
+    elab_fail(e, c->at, "%s is %s before repeat %s and %s after its body",
+              c->name, type_string(e->arena, &e->module->mesh, before, NULL),
+              r->name, type_string(e->arena, &e->module->mesh, after, NULL));
+    return false;
+}
+
+// Elaborates the body; false if its results cannot be carried.
 static bool run_body(Elab *e, const Stmt *s, Func *body, Repeat *r,
-                     const Carried *c, const Value *start)
+                     const CarriedList *list)
 {
     Scope scope = {.outer = e->scope, .func = body};
     Func *func = e->func;
-    Value v = *start;
+    bool ok = true;
     e->func = body;
     e->scope = &scope;
     e->repeat = r;
-    v.op = r->carried =
-        emit_param(e, body, start->op->at, 0, c->name, &start->op->type);
-    scope_set(e, c->name, v);
+    for (int i = 0; i < list->n; i++) {
+        const Carried *c = &list->at[i];
+        Value v = c->start;
+        v.op = emit_param(e, body, v.op->at, i, c->name, &v.op->type);
+        vec_push(e->arena, &r->carried, v.op);
+        scope_set(e, c->name, v);
+    }
     run_stmts(e, &s->body);
-    Value end = *scope_find(e, c->name);
+    for (int i = 0; i < list->n; i++)
+        ok &= end_carried(e, body, r, &list->at[i]);
     e->repeat = NULL;
     e->scope = scope.outer;
     e->func = func;
-    if (end.kind != VALUE_TENSOR)
-        return false;
-    const Type *before = &start->op->type, *after = &end.op->type;
-    if (!type_equal(before, after)) {
-        elab_fail(
-            e, c->at, "%s is %s before repeat %s and %s after its body",
-            c->name, type_string(e->arena, &e->module->mesh, before, NULL),
-            r->name, type_string(e->arena, &e->module->mesh, after, NULL));
-        return false;
-    }
-    OpList order = operands(e, r, r->carried, true);
+    OpList order = operands(e, r, list, true);
     emit_order_params(body, order.n, order.at);
-    vec_push(e->module->arena, &body->results, end.op);
-    return true;
+    return ok;
 }
 
 static Op *emit_scan(Elab *e, const Stmt *s, const Func *body, const Repeat *r,
-                     Op *start)
+                     const CarriedList *carried)
 {
-    OpList list = operands(e, r, start, false);
+    OpList list = operands(e, r, carried, false);
     Op *op = emit(e, s->at, OP_scan, list.n, list.at);
     op_set_str(e->func, op, A_body, body->name);
     op_set_int(e->func, op, A_trip, r->n);
-    op_set_int(e->func, op, A_carry, 1);
+    op_set_int(e->func, op, A_carry, carried->n);
     op_set_int(e->func, op, A_stacked, r->stacked.n);
+    if (s->remat)
+        op_set_str(e->func, op, A_remat, s->remat);
     return emit_done(e, op) ? op : NULL;
 }
 
-static const char *body_name(Elab *e, const char *name)
+// The count and the names that the rest hangs on; false: there is no loop.
+static bool read_head(Elab *e, const Stmt *s, Repeat *r)
 {
-    const char *unique = name;
-    for (int n = 2; module_find(e->module, unique); n++)
-        unique = arena_printf(e->module->arena, "%s.%d", name, n);
-    return unique;
+    const Name *name = &s->names.at[0];
+    if (e->repeat) {
+        elab_fail(e, s->at,
+                  "repeat %s stands in repeat %s; a repeat in a "
+                  "repeat is not supported",
+                  r->name, e->repeat->name);
+        return false;
+    }
+    if (strcmp(r->name, "opt") == 0 && train_sets(e->program, "optimizer"))
+        elab_fail(e, name->at,
+                  "the states of the optimizer are called opt.NAME; give the "
+                  "repeat another name");
+    const char *what = arena_printf(e->arena, "the count of repeat %s", r->name);
+    r->size = expr_text(e, s->value);
+    r->logical = s->value->kind == EXPR_NAME ? s->value->name : NULL;
+    return value_int(e, eval_scalar(e, s->value), s->value->at, what, 0,
+                     MAX_LAYERS, &r->n) &&
+           r->n > 0;
+}
+
+// Result i of the loop is what variable i is afterwards.
+static void set_results(Elab *e, Op *loop, const CarriedList *list, Span at)
+{
+    for (int i = 0; i < list->n; i++) {
+        Value v = list->at[i].start;
+        v.op = loop;
+        if (loop && i) {
+            v.op = emit(e, at, OP_result, 1, &loop);
+            op_set_int(e->func, v.op, A_index, i);
+            emit_done(e, v.op);
+        }
+        v.kind = loop ? VALUE_TENSOR : VALUE_BAD;
+        if (loop)
+            v.op->name = func_unique_name(e->func, list->at[i].name);
+        scope_set(e, list->at[i].name, v);
+    }
 }
 
 void run_repeat(Elab *e, const Stmt *s)
 {
     Repeat r = {.name = s->names.at[0].s, .outer = e->scope, .frame = e->frame};
     CarriedList list = {0};
-    if (e->repeat) {
-        elab_fail(e, s->at,
-                  "repeat %s stands in repeat %s; a repeat in a "
-                  "repeat is not supported",
-                  r.name, e->repeat->name);
+    if (!read_head(e, s, &r))
+        return;
+    check_policy(e, s);
+    find_carried(e, &s->body, &list);
+    if (list.n == 0) {
+        elab_fail(e, s->at, "the repeat changes no variable from outside it");
         return;
     }
-    const char *what = arena_printf(e->arena, "the count of repeat %s", r.name);
-    r.size = expr_text(e, s->value);
-    r.logical = s->value->kind == EXPR_NAME ? s->value->name : NULL;
-    if (!value_int(e, eval_scalar(e, s->value), s->value->at, what, 0,
-                   MAX_LAYERS, &r.n) ||
-        r.n == 0)
-        return;
-    const Carried *c = the_carried(e, s, &list);
-    if (!c)
-        return;
-    Value start = use(e, s->at, *scope_find(e, c->name));
-    Func *body = func_new(e->module, body_name(e, r.name));
+    bool ok = true;
+    for (int i = 0; i < list.n; i++) {
+        Value *start = &list.at[i].start;
+        *start = use(e, s->at, *scope_find(e, list.at[i].name));
+        ok &= start->op != NULL;
+    }
+    Func *body = func_new(e->module, unique_func(e, r.name));
     Op *op = NULL;
-    if (start.op && run_body(e, s, body, &r, c, &start))
-        op = emit_scan(e, s, body, &r, start.op);
-    start.op = op;
-    start.kind = op ? VALUE_TENSOR : VALUE_BAD;
-    if (op)
-        op->name = func_unique_name(e->func, c->name);
-    scope_set(e, c->name, start);
+    if (ok && run_body(e, s, body, &r, &list)) {
+        check_saved(e, s, body);
+        op = emit_scan(e, s, body, &r, &list);
+    }
+    set_results(e, op, &list, s->at);
 }

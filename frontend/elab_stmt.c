@@ -13,6 +13,8 @@ static void name_op(Elab *e, const Value *v, const char *name, int before)
 
 static void run_assign(Elab *e, const Stmt *s)
 {
+    if (train_line(e, s))
+        return;
     const Target *t = &s->targets.at[0];
     if (s->targets.n > 1) {
         elab_fail(e, s->targets.at[1].name.at,
@@ -35,8 +37,20 @@ static void run_return(Elab *e, const Stmt *s)
                   e->frame ? "a repeat" : "train");
         return;
     }
+    if (s->more.n && !e->frame->is_backward) {
+        elab_fail(e, s->more.at[0]->at,
+                  "a function returns one value, a backward several");
+        e->frame->returned = true;
+        return;
+    }
     e->frame->result =
         eval_formula(e, t->has_index ? &t->index : NULL, s->value);
+    for (int i = 0; i < s->more.n; i++) {
+        t = &s->targets.at[i + 1];
+        vec_push(e->arena, &e->frame->more,
+                 eval_formula(e, t->has_index ? &t->index : NULL,
+                              s->more.at[i]));
+    }
     e->frame->returned = true;
     e->frame->at = s->at;
 }
@@ -61,6 +75,10 @@ static void run_stmt(Elab *e, const Stmt *s)
     case STMT_IF: run_if(e, s); break;
     case STMT_REPEAT: run_repeat(e, s); break;
     case STMT_RETURN: run_return(e, s); break;
+    case STMT_STATE: run_state(e, s); break;
+    case STMT_BACKWARD:
+        elab_fail(e, s->at, "backward stands at the end of a function");
+        break;
     case STMT_INPUT:
         if (e->repeat || e->frame)
             elab_fail(e, s->at, "input belongs in train");

@@ -24,3 +24,8 @@ bool signature_bind(Elab *e, Signature *s, const TypeExpr *t, const Value *v,
 // The same for the result, which gets the caller's indices.
 bool signature_result(Elab *e, Signature *s, const TypeExpr *t, Value *v,
                       const char *what, Span at);
+
+// elab_fn.c: runs the function's body in `scope`, which has its parameters.
+Value inline_body(Elab *e, const Fn *fn, Scope *scope, Signature *s);
+// elab_custom.c: the same for a function with a backward: becomes a `call`.
+Value call_custom(Elab *e, const Fn *fn, Scope *scope, Signature *s, Span at);

@@ -213,8 +213,22 @@ static Value check_dtype(Elab *e, const Setting *s, Value v)
                          : kind_text(&v));
 }
 
+// The option `grad_reduce` is what sums of gradients over devices travel in.
+static Value check_reduce(Elab *e, const Setting *s, Value v)
+{
+    const char *word = v.kind == VALUE_SYMBOL ? v.symbol : "";
+    if (strcmp(word, "f32") == 0 || strcmp(word, "bf16") == 0)
+        return v;
+    return elab_fail(e, s->value->at,
+                     "option grad_reduce must be f32 or bf16, not %s",
+                     *word ? arena_printf(e->arena, "`%s`", word)
+                           : kind_text(&v));
+}
+
 static Value check_option(Elab *e, const Setting *s, Value v)
 {
+    if (v.kind != VALUE_BAD && strcmp(s->name.s, "grad_reduce") == 0)
+        return check_reduce(e, s, v);
     if (v.kind != VALUE_BAD && strcmp(s->name.s, "dtype") == 0)
         return check_dtype(e, s, v);
     if (v.kind == VALUE_BAD || s->value == s->first)

@@ -66,7 +66,8 @@ static LineKind kind_of(const Layout *l, int first, int end)
     int depth = 0, equals = 0;
     switch (at[first].kind) {
     case TOKEN_COMMENT: return LINE_COMMENT;
-    case T_PARAM: return LINE_PARAM;
+    case T_PARAM:
+    case T_STATE: return LINE_PARAM;
     case T_RULE: return LINE_RULE;
     case T_ALIAS: return LINE_ALIAS;
     case T_REPEAT: return LINE_REPEAT;

@@ -24,7 +24,8 @@ static bool is_hard(int kind)
     return kind == T_LET || kind == T_FN || kind == T_ALIAS ||
            kind == T_PARAM || kind == T_INIT || kind == T_SHARD ||
            kind == T_IF || kind == T_ELSE || kind == T_REPEAT ||
-           kind == T_REMAT || kind == T_RETURN || kind == T_INPUT;
+           kind == T_REMAT || kind == T_RETURN || kind == T_INPUT ||
+           kind == T_STATE || kind == T_BACKWARD;
 }
 
 static bool is_operand_end(const Piece *p)
@@ -74,10 +75,9 @@ static void close_bracket(Walk *w, int i)
     while (before >= 0 && at[before].kind == TOKEN_COMMENT)
         before--;
     int head = before >= 0 ? at[before].kind : 0;
-    at[i].is_prefix = head == T_REDUCER || head == T_RETURN;
-    // `return (x)` has no prefix: only its index list is one.
-    if (head == T_RETURN && at[i].kind == ')')
-        at[i].is_prefix = false;
+    // `return (x)` has no prefix: only its index lists are one.
+    bool index = at[i].kind == ']' && (head == T_RETURN || head == ',');
+    at[i].is_prefix = head == T_REDUCER || index;
     at[i].is_multiline = at[i].kind == '}' && has_lines(w->pieces, open, i);
     at[open].is_multiline = at[i].is_multiline;
 }

@@ -18,7 +18,15 @@ const Rules *rules_find(Arena *a, const Program *p, const char *name, Diag *d);
 bool mesh_from_text(Arena *a, const Program *p, const char *text, Mesh *out,
                     Diag *d);
 
+// What is compiled: the model, or a step of its training.
+typedef enum Entry {
+    ENTRY_forward,
+    ENTRY_step,
+    ENTRY_best, // step, if train names an optimizer
+} Entry;
+
 typedef struct BuildOptions {
+    Entry entry;
     const char *config;      // NULL: defaults alone
     const char *const *sets; // "NAME=VALUE", ended by NULL
     const Rules *rules;      // NULL: all replicated
@@ -26,9 +34,13 @@ typedef struct BuildOptions {
     bool uneven_pad; // a dimension that does not divide is padded
 } BuildOptions;
 
-// Elaborates the program's forward pass, and the loss where there is `train`,
-// to a GLOBAL module: inputs and weights are params of the entry function,
-// with shardings from the rules. NULL if there was an error.
+// Whether train names an optimizer: then there is an entry `step`.
+bool program_trains(const Program *p);
+
+// Elaborates the program to a GLOBAL module: inputs, weights and states are
+// params of the entry function, with shardings from the rules. The entry is
+// `main`, the forward pass and, where there is `train`, the loss; or `step`.
+// NULL if there was an error.
 Module *frontend_build(Arena *a, const Program *p, const BuildOptions *o,
                        Diag *d);
 

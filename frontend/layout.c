@@ -89,7 +89,7 @@ static bool starts_item(const ModelParser *p, int token, Span at)
 static bool starts_statement(int token)
 {
     return token == T_PARAM || token == T_SHARD || token == T_REPEAT ||
-           token == T_RETURN;
+           token == T_RETURN || token == T_STATE || token == T_BACKWARD;
 }
 
 static int open_bracket(ModelParser *p, int token, Span at)

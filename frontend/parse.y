@@ -55,7 +55,6 @@ static void model_error(Span *at, void *scanner, ModelParser *p,
     RuleLine rule;
     RulesDecl *rules;
     Fn *fn;
-    const char *str;
     struct { Exprs args; Fields named; } args;
 }
 
@@ -65,7 +64,7 @@ static void model_error(Span *at, void *scanner, ModelParser *p,
 %token <name> T_CONFIG "config" T_RULES "rules" T_MESH "mesh" T_TRAIN "train"
 %token <name> T_LET "let" T_FN "fn" T_ALIAS "alias" T_PARAM "param" T_INIT "init" T_SHARD "shard"
 %token <name> T_IF "if" T_ELSE "else" T_REPEAT "repeat" T_REMAT "remat" T_RETURN "return"
-%token <name> T_INPUT "input" T_NONE "_" T_P "P"
+%token <name> T_INPUT "input" T_STATE "state" T_BACKWARD "backward" T_NONE "_" T_P "P"
 %token T_NUMBER "a number"
 %token T_ARROW "->" T_REST ".." T_CONCAT "++" T_POWER "**"
 %token T_EQ "==" T_NE "!=" T_LE "<=" T_GE ">=" T_AND "&&" T_OR "||"
@@ -88,7 +87,7 @@ static void model_error(Span *at, void *scanner, ModelParser *p,
 %type <stmts> stmts block else
 %type <rules> rule_lines
 %type <fn> result
-%type <str> opt_remat
+%type <stmt> opt_remat returned
 %type <args> args
 
 %precedence REDUCE
@@ -131,6 +130,7 @@ item: "model" word   { add_model(p, $2); }
         fn->params = $4;
         fn->body = $7;
         fn->at = @$;
+        take_backward(fn);
         push(p->program->fns, fn);
     }
     | "fn" error block
@@ -224,7 +224,11 @@ binding_list: binding          { $$ = (Bindings){0}; push($$, $1); }
     | binding_list ',' binding { $$ = $1; push($$, $3); }
     ;
 
-binding: word ':' type { $$ = (Binding){$1, $3}; } ;
+binding: word ':' type        { $$ = (Binding){.name = $1, .type = $3}; }
+    | word ':' type '=' expr   { $$ = (Binding){$1, $3, false, $5}; }
+    | word                     { $$ = (Binding){.name = $1, .is_known = true}; }
+    | word '=' expr            { $$ = (Binding){$1, {.at = @1}, true, $3}; }
+    ;
 
 result: %empty { $$ = arena_new(p->arena, Fn, 1); }
     | "->" type
@@ -297,23 +301,29 @@ stmt: targets '=' expr
     | if_stmt
     | "repeat" word ':' expr opt_remat block
     {
-        $$ = stmt_new(p, STMT_REPEAT, @$);
+        $$ = $5;
+        $$->at = @$;
         push($$->names, $2);
         $$->value = $4;
-        $$->remat = $5;
         $$->body = $6;
     }
-    | "return" expr
+    | "return" returned
     {
-        $$ = stmt_new(p, STMT_RETURN, @$);
-        push($$->targets, (Target){0});
-        $$->value = $2;
+        $$ = $2;
+        $$->at = @$;
     }
-    | "return" '[' indexes ']' expr
+    | "state" names ':' type opt_init
     {
-        $$ = stmt_new(p, STMT_RETURN, @$);
-        push($$->targets, ((Target){.has_index = true, .index = plain_indexes(p, $3)}));
+        $$ = stmt_new(p, STMT_STATE, @$);
+        $$->names = $2;
+        $$->type = $4;
         $$->value = $5;
+    }
+    | "backward" word block
+    {
+        $$ = stmt_new(p, STMT_BACKWARD, @$);
+        push($$->names, $2);
+        $$->body = $3;
     }
     | "input" names ':' type
     {
@@ -323,6 +333,13 @@ stmt: targets '=' expr
         if (!p->in_train)
             syntax_error(p, @$, "input belongs in train; a function's inputs are its parameters");
     }
+    ;
+
+returned: expr { $$ = return_push(p, stmt_new(p, STMT_RETURN, @$), NULL, $1); }
+    | '[' indexes ']' expr
+    { $$ = return_push(p, stmt_new(p, STMT_RETURN, @$), &$2, $4); }
+    | returned ',' expr                 { $$ = return_push(p, $1, NULL, $3); }
+    | returned ',' '[' indexes ']' expr { $$ = return_push(p, $1, &$4, $6); }
     ;
 
 if_stmt: "if" expr block else
@@ -349,9 +366,9 @@ target: word { $$ = (Target){.name = $1}; }
     { $$ = (Target){$1, true, plain_indexes(p, $3)}; }
     ;
 
-opt_remat: %empty              { $$ = NULL; }
-    | "remat" T_NAME           { $$ = $2.s; }
-    | "remat" T_NAME '(' names ')' { $$ = remat_save(p, $2, $4); }
+opt_remat: %empty                  { $$ = stmt_new(p, STMT_REPEAT, @$); }
+    | "remat" T_NAME               { $$ = repeat_new(p, $2, (Names){0}); }
+    | "remat" T_NAME '(' names ')' { $$ = repeat_new(p, $2, $4); }
     ;
 
 opt_axes: %empty    { $$ = NULL; }

@@ -184,13 +184,31 @@ Name name_join(ModelParser *p, Span at, Name a, Name b)
     return (Name){arena_printf(p->arena, "%s.%s", a.s, b.s), at};
 }
 
-const char *remat_save(ModelParser *p, Name policy, Names names)
+Stmt *repeat_new(ModelParser *p, Name policy, Names saved)
 {
+    Stmt *s = stmt_new(p, STMT_REPEAT, policy.at);
     const char *list = "";
-    for (int i = 0; i < names.n; i++)
+    for (int i = 0; i < saved.n; i++)
         list = arena_printf(p->arena, "%s%s%s", list, i ? ", " : "",
-                            names.at[i].s);
-    return arena_printf(p->arena, "%s(%s)", policy.s, list);
+                            saved.at[i].s);
+    s->policy = policy;
+    s->saved = saved;
+    s->remat = saved.n ? arena_printf(p->arena, "%s(%s)", policy.s, list)
+                       : policy.s;
+    return s;
+}
+
+Stmt *return_push(ModelParser *p, Stmt *s, const Indexes *index, Expr *value)
+{
+    Target t = {.has_index = index != NULL};
+    if (index)
+        t.index = plain_indexes(p, *index);
+    vec_push(p->arena, &s->targets, t);
+    if (!s->value)
+        s->value = value;
+    else
+        vec_push(p->arena, &s->more, value);
+    return s;
 }
 
 void axes_push(ModelParser *p, Axes *axes, Name name)
@@ -225,4 +243,15 @@ void add_train(ModelParser *p, Span at, Stmts body)
         return;
     }
     *t = (Train){.present = true, .body = body, .at = at};
+}
+
+void take_backward(Fn *fn)
+{
+    if (fn->body.n == 0)
+        return;
+    const Stmt *last = fn->body.at[fn->body.n - 1];
+    if (last->kind != STMT_BACKWARD)
+        return;
+    fn->backward = last;
+    fn->body.n--;
 }

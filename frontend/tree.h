@@ -23,9 +23,13 @@ Indexes plain_indexes(ModelParser *p, Indexes index);
 
 Stmt *stmt_new(ModelParser *p, StmtKind kind, Span at);
 Name name_join(ModelParser *p, Span at, Name a, Name b); // a.b
-const char *remat_save(ModelParser *p, Name policy, Names names);
+Stmt *repeat_new(ModelParser *p, Name policy, Names saved);
+// One more value of a `return`; index: NULL if it names none.
+Stmt *return_push(ModelParser *p, Stmt *s, const Indexes *index, Expr *value);
 void axes_push(ModelParser *p, Axes *axes, Name name);
 void axes_push_list(ModelParser *p, Axes *axes, Names names);
 
 void add_model(ModelParser *p, Name name);
 void add_train(ModelParser *p, Span at, Stmts body);
+// A `backward` at the end of the body is the function's.
+void take_backward(Fn *fn);

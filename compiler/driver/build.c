@@ -9,26 +9,53 @@
 #include "driver/code.h"
 #include "driver/dot.h"
 
-// Writes the object to a temporary file and links it.
-static int link_output(Driver *d, const Emitter *e, Code *code)
+// A program's object in a temporary file; NULL after saying why.
+static char *write_object(Driver *d, const Built *b)
 {
-    const char *out = d->o.output;
+    Emitter e;
+    Code *code;
     char *error = NULL;
-    char *object = arena_printf(&d->arena, "%s.XXXXXX.o", out);
+    char *object = arena_printf(&d->arena, "%s.XXXXXX.o", d->o.output);
+    if (!build_code(d, b, &e, &code))
+        return NULL;
     int fd = mkstemps(object, 2);
     if (fd < 0) {
-        driver_fail(d, arena_printf(&d->arena, "%s: cannot write: %s", out,
-                                    strerror(errno)));
-        return EXIT_DIAGNOSTICS;
+        driver_fail(d, arena_printf(&d->arena, "%s: cannot write: %s",
+                                    d->o.output, strerror(errno)));
+        object = NULL;
+    } else {
+        close(fd);
+        if (!e.object(code, object, &error)) {
+            driver_fail(d, error);
+            unlink(object);
+            object = NULL;
+        }
     }
-    close(fd);
-    bool ok = e->object(code, object, &error) &&
-              link_program(&d->arena, object,
-                           find_beside(&d->arena, "runtime", "../lib/shardc"),
-                           out, &error);
-    unlink(object);
-    if (!ok)
+    e.free_code(code);
+    return object;
+}
+
+// An executable holds the forward pass and, where the model trains, the step.
+static int link_output(Driver *d)
+{
+    Built b = {0}, step = {0};
+    char *error = NULL, *forward, *other = NULL;
+    bool ok = build_forms(d, "forward", FORM_local, &b);
+    bool trains = ok && b.trains;
+    ok = ok && (!trains || build_forms(d, "step", FORM_local, &step));
+    if (!ok || !(forward = write_object(d, &b)))
+        return EXIT_DIAGNOSTICS;
+    ok = !trains || (other = write_object(d, &step));
+    if (ok && !link_program(&d->arena, forward, other,
+                            find_beside(&d->arena, "runtime",
+                                        "../lib/shardc"),
+                            d->o.output, &error)) {
         driver_fail(d, error);
+        ok = false;
+    }
+    unlink(forward);
+    if (other)
+        unlink(other);
     return ok ? EXIT_SUCCESS : EXIT_DIAGNOSTICS;
 }
 
@@ -61,7 +88,7 @@ static void emit_native(Driver *d, const Built *b, FILE *f)
     Code *code;
     char *error = NULL;
     bool ok = true;
-    if (!build_code(d, build_plan(d, b), &e, &code))
+    if (!build_code(d, b, &e, &code))
         return;
     if (strcmp(d->o.emit, "llvm") == 0)
         e.llvm(code, f);
@@ -121,15 +148,9 @@ int command_build(Driver *d)
         fprintf(stderr, "shardc: %s\ntry: shardc build --help\n", wrong);
         return EXIT_USAGE;
     }
-    if (!build_forms(d, FORM_local, &b))
+    if (!d->o.emit)
+        return link_output(d);
+    if (!build_forms(d, entry_or(d, "best"), FORM_local, &b))
         return EXIT_DIAGNOSTICS;
-    if (d->o.emit)
-        return emit_stage(d, &b);
-    Emitter e;
-    Code *code;
-    if (!build_code(d, build_plan(d, &b), &e, &code))
-        return EXIT_INTERNAL;
-    int exit_code = link_output(d, &e, code);
-    e.free_code(code);
-    return exit_code;
+    return emit_stage(d, &b);
 }

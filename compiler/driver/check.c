@@ -82,7 +82,7 @@ static void print_report(Driver *d, const Built *b, FILE *f)
 int command_check(Driver *d)
 {
     Built b = {0};
-    if (!build_forms(d, FORM_local, &b))
+    if (!build_forms(d, entry_or(d, "best"), FORM_local, &b))
         return EXIT_DIAGNOSTICS;
     print_report(d, &b, stdout);
     return close_output(d, stdout);

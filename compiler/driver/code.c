@@ -70,7 +70,7 @@ static bool find_functions(void *library, Emitter *e)
     return true;
 }
 
-bool build_code(Driver *d, const Plan *plan, Emitter *e, Code **out)
+bool build_code(Driver *d, const Built *b, Emitter *e, Code **out)
 {
     const char *path = find_beside(&d->arena, "libshardc_emit.so",
                                    "../lib/shardc/libshardc_emit.so");
@@ -80,7 +80,8 @@ bool build_code(Driver *d, const Plan *plan, Emitter *e, Code **out)
         return false;
     }
     char *error = NULL;
-    *out = e->code(&d->arena, plan, &error);
+    *out = e->code(&d->arena, build_plan(d, b),
+                   b->is_step ? "shardc_step" : "shardc", &error);
     if (!*out)
         driver_fail(d, error);
     return *out != NULL;

@@ -11,7 +11,7 @@ Plan *build_plan(Driver *d, const Built *b);
 
 // The functions of emit/emit.h, in the loaded library.
 typedef struct Emitter {
-    Code *(*code)(Arena *a, const Plan *p, char **error);
+    Code *(*code)(Arena *a, const Plan *p, const char *prefix, char **error);
     void (*free_code)(Code *c);
     void (*llvm)(const Code *c, FILE *f);
     bool (*assembly)(Code *c, FILE *f, char **error);
@@ -21,7 +21,7 @@ typedef struct Emitter {
 } Emitter;
 
 // False, and an error, if the library or LLVM cannot.
-bool build_code(Driver *d, const Plan *plan, Emitter *e, Code **out);
+bool build_code(Driver *d, const Built *b, Emitter *e, Code **out);
 // Reports what a lower layer said is wrong.
 void driver_fail(Driver *d, const char *error);
 

@@ -18,7 +18,7 @@ typedef struct Options {
     const char *config;
     const char *rules; // default: maxtext
     const char *mesh;  // NULL: one device
-    const char *entry; // forward, today's only one
+    const char *entry; // forward or step; NULL: as the command has it
     const char **sets; // NAME=VALUE, ended by NULL
     int nset;
     const char *passes; // opt
@@ -29,7 +29,10 @@ typedef struct Options {
     bool uneven_pad;
     bool in_place;         // fmt -i
     const char *interpret; // run: by the interpreter, in this form
-    const char *load, *feed, *dump, *stats;
+    const char *load, *feed, *dump, *stats, *memory;
+    const char *data, *data_type, *seed, *save, *metrics;
+    int steps, save_every, keep;
+    bool debug_nan;
     bool isolate;
     int workers, repeat;
     double deadline;
@@ -62,7 +65,12 @@ typedef struct Built {
     Module *sharded; // with collectives
     Module *local;
     PassContext context;
+    bool is_step; // the entry
+    bool trains;  // the program has a step
 } Built;
 
 bool build_options(Driver *d, const Program *p, BuildOptions *out);
-bool build_forms(Driver *d, Form last, Built *out);
+// entry: "forward", "step", or "best": step if the program trains.
+bool build_forms(Driver *d, const char *entry, Form last, Built *out);
+// What --entry says, or otherwise.
+const char *entry_or(const Driver *d, const char *otherwise);

@@ -114,7 +114,7 @@ int command_explain(Driver *d)
     if (d->o.explain_rules)
         return explain_rules(d);
     Built b = {.context = {.explain = true}};
-    if (!build_forms(d, FORM_sharded, &b))
+    if (!build_forms(d, entry_or(d, "best"), FORM_sharded, &b))
         return EXIT_DIAGNOSTICS;
     FILE *f = open_output(d);
     if (!f)

@@ -6,6 +6,7 @@
 struct Code {
     Gen gen;
     const Plan *plan;
+    const char *prefix; // of its two symbols
 };
 
 // Code of the module for a file type, in memory; NULL and a message on failure.

@@ -16,7 +16,7 @@ static void add_global(Gen *g, const char *name, LLVMValueRef value)
     LLVMSetAlignment(x, 64);
 }
 
-static void add_tables(Gen *g, const Plan *p)
+static void add_tables(Gen *g, const Plan *p, const char *prefix)
 {
     Bodies bodies = {0};
     Blob blob = {.arena = g->arena};
@@ -25,9 +25,10 @@ static void add_tables(Gen *g, const Plan *p)
     for (unsigned i = 0; i < n; i++)
         kernel[i] = kernel_function(g, &bodies, p, (int)i);
     kernel[n] = LLVMConstNull(g->ptr);
-    add_global(g, "shardc_kernels", LLVMConstArray2(g->ptr, kernel, n + 1));
+    add_global(g, arena_printf(g->arena, "%s_kernels", prefix),
+               LLVMConstArray2(g->ptr, kernel, n + 1));
     blob_write(&blob, p);
-    add_global(g, "shardc_program",
+    add_global(g, arena_printf(g->arena, "%s_program", prefix),
                LLVMConstStringInContext(g->context, blob.bytes.at,
                                         (unsigned)blob.bytes.n, true));
 }
@@ -39,16 +40,17 @@ static char *take_message(Arena *a, char *message)
     return copy;
 }
 
-Code *emit_code(Arena *a, const Plan *p, char **error)
+Code *emit_code(Arena *a, const Plan *p, const char *prefix, char **error)
 {
     char *message = NULL;
     Code *c = arena_new(a, Code, 1);
     c->plan = p;
+    c->prefix = prefix;
     if (!gen_open(&c->gen, a, "shardc", &message)) {
         *error = take_message(a, message);
         return NULL;
     }
-    add_tables(&c->gen, p);
+    add_tables(&c->gen, p, prefix);
     if (LLVMVerifyModule(c->gen.module, LLVMReturnStatusAction, &message)) {
         *error = take_message(a, message);
         gen_close(&c->gen);

@@ -6,9 +6,10 @@
 
 typedef struct Code Code; // an LLVM module and its target
 
-// Generates the code of a plan. Errors of LLVM are put into *error (from the
+// Generates the code of a plan; its symbols are PREFIX_program and
+// PREFIX_kernels: "shardc", or "shardc_step" for a training step. Errors of LLVM are put into *error (from the
 // arena) and NULL or false is returned.
-Code *emit_code(Arena *a, const Plan *p, char **error);
+Code *emit_code(Arena *a, const Plan *p, const char *prefix, char **error);
 void emit_free(Code *c);
 
 // Text. The first also works before, and only before, the others.
@@ -16,8 +17,10 @@ void emit_llvm(const Code *c, FILE *f);
 bool emit_asm(Code *c, FILE *f, char **error);
 bool emit_object(Code *c, const char *path, char **error);
 
-// Links an object with the runtime's libraries in `runtime_dir` to `out`.
-bool link_program(Arena *a, const char *object, const char *runtime_dir,
+// Links objects, one or two (the other is NULL), with the runtime's libraries
+// in `runtime_dir` to `out`.
+bool link_program(Arena *a, const char *object, const char *other,
+                  const char *runtime_dir,
                   const char *out, char **error);
 
 // The program in this process.

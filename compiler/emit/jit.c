@@ -43,8 +43,10 @@ bool jit_load(Code *c, Jit *j, char **error)
     LLVMErrorRef e = LLVMOrcLLJITAddObjectFile(
         jit, LLVMOrcLLJITGetMainJITDylib(jit), object);
     if (failed(c, e, error) || !use_process_symbols(c, jit, error) ||
-        !look_up(c, jit, "shardc_program", &blob, error) ||
-        !look_up(c, jit, "shardc_kernels", &kernels, error)) {
+        !look_up(c, jit, arena_printf(c->gen.arena, "%s_program", c->prefix),
+                 &blob, error) ||
+        !look_up(c, jit, arena_printf(c->gen.arena, "%s_kernels", c->prefix),
+                 &kernels, error)) {
         LLVMConsumeError(LLVMOrcDisposeLLJIT(jit));
         return false;
     }

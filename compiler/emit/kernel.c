@@ -10,6 +10,7 @@
 static void (*const kernel_emitter[NOP])(KernelCode *c) = {
     [OP_cumsum] = emit_cumsum,
     [OP_gather] = emit_gather,
+    [OP_scatter_add] = emit_scatter,
     [OP_attention] = emit_attention,
     [OP_route] = emit_route,
 };

@@ -42,5 +42,6 @@ void emit_product(KernelCode *c);
 // The bodies of ops with code of their own.
 void emit_cumsum(KernelCode *c);
 void emit_gather(KernelCode *c);
+void emit_scatter(KernelCode *c);
 void emit_attention(KernelCode *c);
 void emit_route(KernelCode *c);

@@ -9,7 +9,8 @@
 
 extern char **environ;
 
-bool link_program(Arena *a, const char *object, const char *runtime_dir,
+bool link_program(Arena *a, const char *object, const char *other,
+                  const char *runtime_dir,
                   const char *out, char **error)
 {
     pid_t pid;
@@ -29,6 +30,7 @@ bool link_program(Arena *a, const char *object, const char *runtime_dir,
                     "-lm",
                     "-pthread",
                     SHARDC_LINK_FLAG,
+                    (char *)other, // or the end
                     NULL};
     int failure = posix_spawnp(&pid, "cc", NULL, NULL, argv, environ);
     if (failure) {

@@ -53,15 +53,19 @@ static void view_shard_slice(const Mesh *m, const Op *op, View *v)
                    op->type.dim[dim] * stride[dim]);
 }
 
-static int rows_dim(const Op *op) // of a gather's table
+static int64_t table_rows(const Op *op)
 {
-    return (int)op_int(op, A_batch, 0);
+    return op->operand[0]->type.dim[op_int(op, A_batch, 0)];
 }
 
-static int queries_dim(const Op *op)
+static int64_t result_rows(const Op *op)
 {
-    (void)op;
-    return 1;
+    return op->type.dim[op_int(op, A_batch, 0)];
+}
+
+static int64_t queries(const Op *op)
+{
+    return op->operand[0]->type.dim[1];
 }
 
 const OpLowering op_lowering[NOP] = {
@@ -106,10 +110,13 @@ const OpLowering op_lowering[NOP] = {
     [OP_slice] = {.how = LOWER_view, .view = view_slice},
     [OP_pad] = {.how = LOWER_parts},
     [OP_concat] = {.how = LOWER_parts},
-    [OP_gather] = {.how = LOWER_kernel, .placed_dim = rows_dim},
+    [OP_gather] = {.how = LOWER_kernel, .placed = table_rows},
+    [OP_scatter_add] = {.how = LOWER_kernel,
+                        .scratch = scatter_scratch,
+                        .placed = result_rows},
     [OP_attention] = {.how = LOWER_kernel,
                       .scratch = attention_scratch,
-                      .placed_dim = queries_dim},
+                      .placed = queries},
     [OP_route] = {.how = LOWER_kernel},
     [OP_scan] = {.how = LOWER_loop},
     [OP_result] = {.how = LOWER_result},

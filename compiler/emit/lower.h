@@ -24,8 +24,8 @@ typedef struct OpLowering {
     void (*view)(const Mesh *m, const Op *op, View *v);
     // kernel: bytes of memory it works in. NULL: none.
     int64_t (*scratch)(const Op *op);
-    // kernel: the dimension of operand 0 whose place in the whole it must know.
-    int (*placed_dim)(const Op *op);
+    // kernel: the entries here of the dimension whose place it must know.
+    int64_t (*placed)(const Op *op);
     Lowering how;
     RtCollectiveKind collective;
     bool is_free;     // point: repeated in each nest rather than stored
@@ -33,6 +33,7 @@ typedef struct OpLowering {
 } OpLowering;
 
 extern const OpLowering op_lowering[NOP];
+int64_t scatter_scratch(const Op *op); // bytes (scatter.c)
 
 // As op_lowering[].how, but a constant with one number for each element is
 // memory, and a product with a vector or of integers is a reduction.

@@ -62,10 +62,9 @@ static void add_place(Frame *f, const Op *op, Kernel *k)
 {
     View v = {0};
     const Attr *offset = op_attr(op, A_offset);
-    int dim = op_lowering[op->code].placed_dim(op);
     if (offset && offset->split->n)
         view_add_piece(&v, &f->plan->module->mesh, offset->split,
-                       op->operand[0]->type.dim[dim]);
+                       op_lowering[op->code].placed(op));
     vec_push(f->plan->arena, &k->access, ((Access){NULL, DT_i32, v}));
 }
 
@@ -83,7 +82,7 @@ static void plan_special(Frame *f, Value *v)
         vec_push(a, &k->access,
                  ((Access){source->buffer, operand->type.dtype, view}));
     }
-    if (op_lowering[v->op->code].placed_dim)
+    if (op_lowering[v->op->code].placed)
         add_place(f, v->op, k);
     if (op_lowering[v->op->code].scratch)
         k->scratch_bytes = op_lowering[v->op->code].scratch(v->op);

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "ir/build.h"
 #include "op/util.h"
 
 enum {
@@ -126,11 +127,84 @@ static void eval_attention(const Func *f, const Op *op, int64_t at,
     free(p);
 }
 
+// --- the gradient, from ops that are there ------------------------------------
+
+typedef struct Scores { // [b, h, s, t], in f32
+    Func *f;
+    Type type;
+    Op *mask, *p;
+} Scores;
+
+static Op *spread(const Scores *x, Op *value, const int64_t dims[])
+{
+    return build_broadcast(x->f, value, &x->type, dims);
+}
+
+static Op *position(const Scores *x, int dim)
+{
+    Type t = x->type;
+    t.dtype = DT_i32;
+    return build_iota(x->f, &t, dim);
+}
+
+// Where a query may look.
+static Op *build_mask(const Scores *x, const Op *op)
+{
+    Op *mask = build_compare(
+        x->f, "eq", spread(x, op->operand[SEG_Q], (int64_t[]){0, 2}),
+        spread(x, op->operand[SEG_K], (int64_t[]){0, 3}));
+    if (op_int(op, A_causal, 0))
+        mask = build_binary(
+            x->f, OP_and, mask,
+            build_compare(x->f, "ge", position(x, 2), position(x, 3)));
+    return mask;
+}
+
+static void build_scores(Scores *x, Func *f, const Op *op)
+{
+    const int64_t *q = op->operand[Q]->type.dim;
+    static const int64_t rows[] = {0, 1, 2}, keys[] = {3};
+    const char *wide = op->type.dtype == DT_bf16 ? "f32" : NULL;
+    x->f = f;
+    x->type = (Type){DT_f32, 4, {q[0], q[2], q[1], op->operand[K]->type.dim[1]}};
+    Op *s = build_einsum(f, "bshd,bthd->bhst", op->operand[Q], op->operand[K],
+                         wide);
+    x->mask = build_mask(x, op);
+    s = build_select(f, x->mask, s, build_like(f, s, -0.7 * FLT_MAX));
+    Op *top = build_reduce(f, OP_reduce_max, s, 1, keys);
+    s = build_binary(f, OP_subtract, s, spread(x, top, rows));
+    s = build_unary(f, OP_exp, s);
+    Op *sum = build_reduce(f, OP_reduce_sum, s, 1, keys);
+    x->p = build_binary(f, OP_divide, s, spread(x, sum, rows));
+}
+
+// A masked score is a constant: nothing goes through it to q and k.
+static void grad_attention(Func *f, const Op *op, Op *ct, Op *out[])
+{
+    Scores x;
+    static const int64_t rows[] = {0, 1, 2}, keys[] = {3};
+    DType t = op->type.dtype;
+    const char *wide = t == DT_bf16 ? "f32" : NULL;
+    build_scores(&x, f, op);
+    out[V] = build_einsum(f, "bhst,bshv->bthv", build_convert(f, x.p, t), ct,
+                          NULL);
+    Op *dp = build_einsum(f, "bshv,bthv->bhst", ct, op->operand[V], wide);
+    Op *mean = build_reduce(f, OP_reduce_sum,
+                            build_binary(f, OP_multiply, dp, x.p), 1, keys);
+    Op *ds = build_binary(f, OP_subtract, dp, spread(&x, mean, rows));
+    ds = build_binary(f, OP_multiply, ds, x.p);
+    ds = build_select(f, x.mask, ds, build_like(f, ds, 0));
+    ds = build_convert(f, ds, t);
+    out[Q] = build_einsum(f, "bhst,bthd->bshd", ds, op->operand[K], NULL);
+    out[K] = build_einsum(f, "bhst,bshd->bthd", ds, op->operand[Q], NULL);
+}
+
 const OpInfo op_attention = {
     .name = "attention",
     .noperand = 5,
     .attrs = {A_causal, A_END},
     .infer = infer_attention,
+    .grad = grad_attention,
     .rule = rule_attention,
     .eval = eval_attention,
 };
