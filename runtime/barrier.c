@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "runtime/barrier.h"
 
+#include <math.h>
 #include <sched.h>
 #include <time.h>
 
@@ -54,9 +55,9 @@ static bool passed(Barrier *b, uint32_t epoch)
     return atomic_load_explicit(&b->epoch, memory_order_acquire) != epoch;
 }
 
-static void wait_slowly(Barrier *b, uint32_t epoch)
+static void wait_slowly(Barrier *b, uint32_t epoch, double deadline)
 {
-    double until = rt_now() + b->deadline;
+    double until = rt_now() + deadline;
     for (int n = 0; !passed(b, epoch) && !barrier_stopped(b); n++) {
         if (n < YIELDS)
             sched_yield();
@@ -67,7 +68,7 @@ static void wait_slowly(Barrier *b, uint32_t epoch)
     }
 }
 
-bool barrier_wait(Barrier *b)
+static bool wait_for(Barrier *b, double deadline)
 {
     uint32_t epoch = atomic_load_explicit(&b->epoch, memory_order_relaxed);
     uint32_t here =
@@ -80,6 +81,16 @@ bool barrier_wait(Barrier *b)
     for (int i = 0; i < SPINS && !passed(b, epoch); i++)
         relax();
     if (!passed(b, epoch))
-        wait_slowly(b, epoch);
+        wait_slowly(b, epoch, deadline);
     return !barrier_stopped(b);
+}
+
+bool barrier_wait(Barrier *b)
+{
+    return wait_for(b, b->deadline);
+}
+
+bool barrier_wait_long(Barrier *b)
+{
+    return wait_for(b, HUGE_VAL);
 }

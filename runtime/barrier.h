@@ -19,6 +19,8 @@ typedef struct Barrier {
 void barrier_init(Barrier *b, int nworker, double deadline);
 // Returns false if the run is over: stopped, or the deadline has passed.
 bool barrier_wait(Barrier *b);
+// For as long as it takes: others read or write files.
+bool barrier_wait_long(Barrier *b);
 // Ends the run. The first one's code counts.
 void barrier_stop(Barrier *b, int code);
 bool barrier_stopped(Barrier *b);

@@ -32,6 +32,11 @@ const RtConstant *rt_constants(const RtProgram *p)
     return table(p, p->constants);
 }
 
+const RtProbe *rt_probes(const RtProgram *p)
+{
+    return table(p, p->probes);
+}
+
 int64_t rt_dtype_bytes(int dtype)
 {
     static const int64_t bytes[] = {4, 2, 4, 1};

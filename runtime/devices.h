@@ -7,6 +7,7 @@ const RtStep *rt_steps(const RtProgram *p);
 const RtCollective *rt_collectives(const RtProgram *p);
 const RtTensor *rt_tensors(const RtProgram *p);
 const RtConstant *rt_constants(const RtProgram *p);
+const RtProbe *rt_probes(const RtProgram *p); // if p->probes is not 0
 
 int64_t rt_dtype_bytes(int dtype);
 extern const char *const rt_dtype_name[];

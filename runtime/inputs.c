@@ -1,7 +1,9 @@
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "runtime/devices.h"
+#include "runtime/init.h"
 #include "runtime/part.h"
 #include "runtime/tensors.h"
 
@@ -18,7 +20,7 @@ static void print_wanted(const RtTensor *t, FILE *f)
     fputc(']', f);
 }
 
-static bool same_type(const RtTensor *t, const SafeTensor *found)
+bool rt_same_type(const RtTensor *t, const SafeTensor *found)
 {
     if (!safetensors_is(found, t->dtype) || found->rank != t->rank)
         return false;
@@ -75,15 +77,10 @@ static bool check_values(const RtTensor *t, const char *data, const char *path,
     return false;
 }
 
-static bool check_tensor(const RtTensor *t, const SafeFile *file, FILE *message,
-                         const char **data)
+void rt_print_mismatch(const RtTensor *t, const SafeTensor *found,
+                       const char *path, FILE *message)
 {
-    const SafeTensor *found = safetensors_find(file, t->name);
-    if (found && same_type(t, found)) {
-        *data = file->data + found->begin;
-        return check_values(t, *data, file->path, message);
-    }
-    fprintf(message, "%s: tensor %s: wanted ", file->path, t->name);
+    fprintf(message, "%s: tensor %s: wanted ", path, t->name);
     print_wanted(t, message);
     fputs(", found ", message);
     if (found)
@@ -91,6 +88,17 @@ static bool check_tensor(const RtTensor *t, const SafeFile *file, FILE *message,
     else
         fputs("none", message);
     fputc('\n', message);
+}
+
+static bool check_tensor(const RtTensor *t, const SafeFile *file, FILE *message,
+                         const char **data)
+{
+    const SafeTensor *found = safetensors_find(file, t->name);
+    if (found && rt_same_type(t, found)) {
+        *data = file->data + found->begin;
+        return check_values(t, *data, file->path, message);
+    }
+    rt_print_mismatch(t, found, file->path, message);
     return false;
 }
 
@@ -127,35 +135,67 @@ static bool check_class(const RtProgram *p, RtClass class_,
     return ok;
 }
 
+static bool is_folder(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static bool open_load(const RtProgram *p, const RtOptions *o, FILE *message,
+                      RtInputs *in)
+{
+    if (o->load && is_folder(o->load)) {
+        in->has_checkpoint = rt_checkpoint_open(p, o->load, o->steps > 0,
+                                                message, &in->checkpoint);
+        in->start = in->checkpoint.at;
+        return in->has_checkpoint;
+    }
+    if (o->load)
+        return safetensors_open(o->load, message, &in->load) &&
+               check_class(p, RT_PARAM, &in->load, message, in->data);
+    return o->steps || check_none(p, RT_PARAM, "--load", "parameter", message);
+}
+
+static bool open_feed(const RtProgram *p, const RtOptions *o, FILE *message,
+                      RtInputs *in)
+{
+    if (o->feed)
+        return safetensors_open(o->feed, message, &in->feed) &&
+               check_class(p, RT_INPUT, &in->feed, message, in->data);
+    if (!o->steps)
+        return check_none(p, RT_INPUT, "--feed", "input", message);
+    in->has_batches = rt_data_open(p, o->data, o->data_type, in->start.seed,
+                                   message, &in->batches);
+    int64_t bad = rt_data_bad(&in->batches, in->start.position);
+    if (bad >= 0)
+        rt_data_tell(&in->batches, bad, message);
+    return in->has_batches && bad < 0;
+}
+
 bool rt_inputs_open(const RtProgram *p, const RtOptions *o, FILE *message,
                     RtInputs *in)
 {
-    *in =
-        (RtInputs){.data = calloc((size_t)p->ntensor + 1, sizeof in->data[0])};
+    *in = (RtInputs){.data = calloc((size_t)p->ntensor + 1, sizeof in->data[0]),
+                     .makes_values = o->steps > 0};
     if (!in->data) {
         fputs("out of memory\n", message);
         return false;
     }
-    bool load, feed;
-    if (o->load)
-        load = safetensors_open(o->load, message, &in->load) &&
-               check_class(p, RT_PARAM, &in->load, message, in->data);
-    else
-        load = check_none(p, RT_PARAM, "--load", "parameter", message);
-    if (o->feed)
-        feed = safetensors_open(o->feed, message, &in->feed) &&
-               check_class(p, RT_INPUT, &in->feed, message, in->data);
-    else
-        feed = check_none(p, RT_INPUT, "--feed", "input", message);
+    bool load = open_load(p, o, message, in);
+    if (o->seed)
+        in->start.seed = strtoull(o->seed, NULL, 10);
+    bool feed = open_feed(p, o, message, in);
     if (!load || !feed)
-        rt_inputs_close(in);
+        rt_inputs_close(in, p);
     return load && feed;
 }
 
-void rt_inputs_close(RtInputs *in)
+void rt_inputs_close(RtInputs *in, const RtProgram *p)
 {
     safetensors_close(&in->load);
     safetensors_close(&in->feed);
+    rt_checkpoint_close(&in->checkpoint, p);
+    rt_data_close(&in->batches);
     free(in->data);
     *in = (RtInputs){0};
 }
@@ -165,8 +205,25 @@ void rt_inputs_load(const RtInputs *in, const RtProgram *p, const RtMemory *m,
 {
     for (int i = 0; i < p->ntensor; i++) {
         const RtTensor *t = &rt_tensors(p)[i];
+        bool kept = t->class_ == RT_PARAM || t->class_ == RT_STATE;
+        char *local = rt_address(m, &t->place, device, 0);
         if (in->data[i])
-            rt_scatter(p, t, device, in->data[i],
-                       rt_address(m, &t->place, device, 0));
+            rt_scatter(p, t, device, in->data[i], local);
+        else if (kept && in->has_checkpoint)
+            rt_checkpoint_load(&in->checkpoint, p, i, device, local);
+        else if (kept && in->makes_values)
+            rt_init(p, t, in->start.seed, device, local);
+    }
+    rt_inputs_batch(in, p, m, device, in->start.position);
+}
+
+void rt_inputs_batch(const RtInputs *in, const RtProgram *p, const RtMemory *m,
+                     int64_t device, int64_t position)
+{
+    for (int i = 0; i < p->ntensor && in->has_batches; i++) {
+        const RtTensor *t = &rt_tensors(p)[i];
+        if (t->class_ == RT_INPUT)
+            rt_data_fill(&in->batches, p, t, device, position,
+                         rt_address(m, &t->place, device, 0));
     }
 }

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "runtime/interrupt.h"
 #include "runtime/run.h"
 #include "runtime/runtime.h"
 
@@ -22,6 +23,7 @@ enum {
 static void child(Run *r, int device, pid_t parent)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    interrupt_ignore(); // the parent hears them
     if (getppid() != parent)
         _exit(RT_EXIT_INTERNAL);
     if (!rt_memory_map_priv(&r->memory, r->program, device, 1))

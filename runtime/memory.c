@@ -97,10 +97,14 @@ static void touch(volatile char *p, int64_t bytes)
         p[i] = 0;
 }
 
-void rt_memory_init(const RtMemory *m, const RtProgram *p, int64_t device)
+void rt_memory_touch(const RtMemory *m, const RtProgram *p, int64_t device)
 {
     touch(rt_priv(m, device), p->priv_bytes);
     touch(rt_shared(m, device), p->shared_bytes);
+}
+
+void rt_memory_constants(const RtMemory *m, const RtProgram *p, int64_t device)
+{
     const RtConstant *c = rt_constants(p);
     for (int i = 0; i < p->nconstant; i++)
         memcpy(rt_address(m, &c[i].place, device, 0),

@@ -31,8 +31,9 @@ bool rt_memory_map_priv(RtMemory *m, const RtProgram *p, int64_t first,
                         int64_t n);
 void rt_memory_unmap(RtMemory *m);
 
-// Brings a device's pages in, on the core of the caller, and its constants.
-void rt_memory_init(const RtMemory *m, const RtProgram *p, int64_t device);
+// Brings a device's pages in, on the core of the caller.
+void rt_memory_touch(const RtMemory *m, const RtProgram *p, int64_t device);
+void rt_memory_constants(const RtMemory *m, const RtProgram *p, int64_t device);
 
 char *rt_priv(const RtMemory *m, int64_t device);
 char *rt_shared(const RtMemory *m, int64_t device);

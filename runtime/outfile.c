@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 // The first failure is the one that is told; what follows from it is not.
 static void fail(OutFile *f)
@@ -88,6 +89,10 @@ void outfile_begin(OutFile *f, const char *path, FILE *message)
 void outfile_write(OutFile *f, const void *data, size_t bytes)
 {
     const char *at = data;
+    if (f->is_summed) {
+        f->bytes += (int64_t)bytes;
+        f->crc = (uint32_t)crc32_z(f->crc, data, bytes);
+    }
     while (bytes && !f->failed) {
         ssize_t n = write(f->fd, at, bytes);
         if (n < 0 && errno != EINTR)

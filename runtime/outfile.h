@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 typedef struct OutFile {
@@ -14,6 +15,9 @@ typedef struct OutFile {
     int fd;
     bool failed; // said once, to `message`; later calls do nothing
     FILE *message;
+    bool is_summed; // set after the begin: the next two are kept
+    int64_t bytes;
+    uint32_t crc; // zlib's crc32
 } OutFile;
 
 // Says why a later outfile_begin would fail, as far as can be known.

@@ -9,17 +9,29 @@ enum {
     ALIGN = 64,
 };
 
-bool rt_outputs_map(const RtProgram *p, RtOutputs *out)
+// Whether the output is the next value of a parameter or state.
+static bool is_update(const RtProgram *p, const RtTensor *t, RtClass of)
+{
+    return t->donor >= 0 && rt_tensors(p)[t->donor].class_ == (int)of;
+}
+
+static bool is_told(const RtProgram *p, const RtTensor *t, bool trains)
+{
+    return t->class_ == RT_OUTPUT && !(trains && is_update(p, t, RT_STATE));
+}
+
+bool rt_outputs_map(const RtProgram *p, bool trains, RtOutputs *out)
 {
     *out = (RtOutputs){
+        .trains = trains,
         .offset = calloc((size_t)p->ntensor + 1, sizeof out->offset[0])};
     if (!out->offset)
         return false;
     int64_t bytes = 0;
     for (int i = 0; i < p->ntensor; i++) {
         const RtTensor *t = &rt_tensors(p)[i];
-        out->offset[i] = t->class_ == RT_OUTPUT ? bytes : -1;
-        if (t->class_ == RT_OUTPUT)
+        out->offset[i] = is_told(p, t, trains) ? bytes : -1;
+        if (out->offset[i] >= 0)
             bytes += (rt_tensor_bytes(t) + ALIGN - 1) / ALIGN * ALIGN;
     }
     return rt_map(&out->mapping, bytes, true);
@@ -33,17 +45,17 @@ void rt_outputs_unmap(RtOutputs *out)
 }
 
 void rt_outputs_gather(const RtOutputs *out, const RtProgram *p,
-                       const RtMemory *m, int64_t device)
+                       const RtMemory *m, int64_t device, bool scalars)
 {
     for (int i = 0; i < p->ntensor; i++) {
         const RtTensor *t = &rt_tensors(p)[i];
-        if (out->offset[i] >= 0)
+        if (out->offset[i] >= 0 && (t->rank == 0 || !scalars))
             rt_gather(p, t, device, rt_address(m, &t->place, device, 0),
                       out->mapping.base + out->offset[i]);
     }
 }
 
-static double scalar_value(const RtTensor *t, const char *data)
+double rt_scalar_value(const RtTensor *t, const char *data)
 {
     uint32_t bits = 0;
     memcpy(&bits, data, (size_t)rt_dtype_bytes(t->dtype));
@@ -62,9 +74,11 @@ void rt_outputs_print(const RtOutputs *out, const RtProgram *p, FILE *f)
 {
     for (int i = 0; i < p->ntensor; i++) {
         const RtTensor *t = &rt_tensors(p)[i];
-        if (out->offset[i] >= 0 && t->rank == 0)
+        bool is_result = !out->trains || !(is_update(p, t, RT_PARAM) ||
+                                           strncmp(t->name, "grad.", 5) == 0);
+        if (out->offset[i] >= 0 && t->rank == 0 && is_result)
             fprintf(f, "%s %.7g\n", t->name,
-                    scalar_value(t, out->mapping.base + out->offset[i]));
+                    rt_scalar_value(t, out->mapping.base + out->offset[i]));
     }
 }
 

@@ -5,8 +5,12 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "runtime/census.h"
 #include "runtime/devices.h"
+#include "runtime/interrupt.h"
+#include "runtime/options.h"
 #include "runtime/runtime.h"
 
 #define DEFAULT_DEADLINE 60.0 // seconds
@@ -40,14 +44,18 @@ static bool map_control(Run *r)
 {
     size_t nflight = (size_t)r->nworker;
     size_t ncount = (size_t)r->program->ncollective;
+    size_t nshard = (size_t)r->program->ndevice;
     size_t bytes = sizeof(Control) + nflight * sizeof(Flight) +
+                   nflight * sizeof(NanFound) + nshard * sizeof(ShardSum) +
                    ncount * sizeof(int64_t) +
                    (size_t)r->repeat * sizeof(double);
     if (!rt_map(&r->mapping, (int64_t)bytes, true))
         return false;
     r->control = (Control *)r->mapping.base;
     r->control->flight = (Flight *)(r->control + 1);
-    r->control->count = (int64_t *)(r->control->flight + nflight);
+    r->control->nan = (NanFound *)(r->control->flight + nflight);
+    r->control->sum = (ShardSum *)(r->control->nan + nflight);
+    r->control->count = (int64_t *)(r->control->sum + nshard);
     r->control->seconds = (double *)(r->control->count + ncount);
     barrier_init(&r->control->barrier, r->nworker, r->deadline);
     return true;
@@ -63,7 +71,7 @@ static bool make_exchanges(Run *r)
 }
 
 static Run *make_run(const RtProgram *p, RtKernel *const kernels[],
-                     const RtOptions *o)
+                     const RtOptions *o, FILE *message)
 {
     Run *r = calloc(1, sizeof *r);
     if (!r)
@@ -71,6 +79,8 @@ static Run *make_run(const RtProgram *p, RtKernel *const kernels[],
     atomic_init(&r->users, 1);
     r->program = p;
     r->kernels = kernels;
+    r->options = o;
+    r->message = message;
     r->isolate = o->isolate;
     r->repeat = o->repeat > 0 ? o->repeat : 1;
     r->deadline = o->deadline > 0 ? o->deadline : DEFAULT_DEADLINE;
@@ -84,11 +94,19 @@ static Run *make_run(const RtProgram *p, RtKernel *const kernels[],
     return NULL;
 }
 
+void run_fail(Run *r, int code, const char *text)
+{
+    int free_ = 0;
+    if (atomic_compare_exchange_strong(&r->control->is_failed, &free_, 1))
+        snprintf(r->control->said, sizeof r->control->said, "%s", text);
+    barrier_stop(&r->control->barrier, code);
+}
+
 void run_release(Run *r)
 {
     if (atomic_fetch_sub(&r->users, 1) != 1)
         return;
-    rt_inputs_close(&r->inputs);
+    rt_inputs_close(&r->inputs, r->program);
     rt_outputs_unmap(&r->outputs);
     rt_memory_unmap(&r->memory);
     rt_unmap(&r->mapping);
@@ -101,7 +119,7 @@ void run_release(Run *r)
 static bool map_memory(Run *r, FILE *message)
 {
     const RtProgram *p = r->program;
-    if (rt_outputs_map(p, &r->outputs) &&
+    if (rt_outputs_map(p, r->options->steps > 0, &r->outputs) &&
         rt_memory_map_shared(&r->memory, p, r->isolate) &&
         (r->isolate || rt_memory_map_priv(&r->memory, p, 0, p->ndevice)))
         return true;
@@ -169,24 +187,63 @@ static int write_results(Run *r, const RtOptions *o, FILE *out, FILE *message)
         ok = false;
     if (o->stats && !write_stats(r, o->stats, message))
         ok = false;
+    if (o->memory &&
+        !census_write(r->program, r->control->used, o->memory, message))
+        ok = false;
     if (r->repeat > 1)
         tell_times(r, message);
     return ok ? RT_EXIT_OK : RT_EXIT_INPUT;
 }
 
-static int run(Run *r, const RtOptions *o, FILE *out, FILE *message)
+// What can be known to fail is told before the first step.
+static bool open_files(Run *r, const RtOptions *o, FILE *message)
 {
+    const char *const written[] = {o->dump, o->stats, o->memory, o->metrics};
     bool ok = rt_inputs_open(r->program, o, message, &r->inputs);
-    ok = (!o->dump || outfile_probe(o->dump, message)) && ok;
-    ok = (!o->stats || outfile_probe(o->stats, message)) && ok;
-    if (!ok)
-        return RT_EXIT_INPUT;
-    if (!map_memory(r, message))
-        return RT_EXIT_INTERNAL;
+    for (size_t i = 0; i < sizeof written / sizeof written[0]; i++)
+        ok = (!written[i] || outfile_probe(written[i], message)) && ok;
+    if (ok && o->save)
+        ok = rt_saver_open(r->program, o->save, o->keep, r->inputs.start.step,
+                           message, &r->saver);
+    if (ok && o->metrics) {
+        r->metrics = fopen(o->metrics, "we");
+        ok = r->metrics != NULL;
+        if (!ok)
+            fprintf(message, "%s: cannot write: %s\n", o->metrics,
+                    strerror(errno));
+    }
+    return ok;
+}
+
+static int run_workers(Run *r, FILE *message)
+{
+    bool trains = r->options->steps > 0;
+    if (trains)
+        interrupt_begin(&r->control->interrupts);
     int code = r->isolate ? run_processes(r, message) : run_threads(r, message);
+    if (trains)
+        interrupt_end();
+    if (trains && isatty(fileno(message)))
+        fputc('\n', message); // the line of the last step is open
+    fputs(r->control->said, message);
     if (code == RT_EXIT_TIMEOUT)
         tell_timeout(r, message);
-    return code ? code : write_results(r, o, out, message);
+    return code;
+}
+
+static int run(Run *r, const RtOptions *o, FILE *out, FILE *message)
+{
+    int code = RT_EXIT_INPUT;
+    if (open_files(r, o, message))
+        code = map_memory(r, message) ? run_workers(r, message)
+                                      : RT_EXIT_INTERNAL;
+    if (!code)
+        code = write_results(r, o, out, message);
+    rt_saver_close(&r->saver);
+    if (r->metrics)
+        fclose(r->metrics);
+    r->metrics = NULL;
+    return code;
 }
 
 // Not a proof, only what tells a wrong or stale file from a program.
@@ -204,11 +261,13 @@ int rt_run(const char *blob, RtKernel *const kernels[], const RtOptions *o,
            FILE *out, FILE *message)
 {
     const RtProgram *p = (const RtProgram *)blob;
+    if (!options_check(o, message))
+        return RT_EXIT_USAGE;
     if (!is_program(p)) {
         fputs("the program is not for this runtime\n", message);
         return RT_EXIT_INTERNAL;
     }
-    Run *r = make_run(p, kernels, o);
+    Run *r = make_run(p, kernels, o, message);
     if (!r) {
         fputs("out of memory\n", message);
         return RT_EXIT_INTERNAL;
@@ -216,4 +275,17 @@ int rt_run(const char *blob, RtKernel *const kernels[], const RtOptions *o,
     int code = run(r, o, out, message);
     run_release(r);
     return code;
+}
+
+int rt_run_programs(const RtPrograms *p, const RtOptions *o, FILE *out,
+                    FILE *message)
+{
+    if (o->steps && !p->step) {
+        fputs("--steps: the model has no training step: no `train` with an "
+              "optimizer\n", message);
+        return RT_EXIT_USAGE;
+    }
+    if (o->steps)
+        return rt_run(p->step, p->step_kernels, o, out, message);
+    return rt_run(p->forward, p->forward_kernels, o, out, message);
 }

@@ -38,8 +38,7 @@ typedef struct Reader {
     int64_t data_bytes;
 } Reader;
 
-// Names come from the file: nothing in them may reach the terminal as is.
-static void print_clean(const char *s, FILE *f)
+void safetensors_print_name(const char *s, FILE *f)
 {
     for (; *s; s++)
         if (iscntrl((unsigned char)*s))
@@ -56,7 +55,7 @@ fault(Reader *r, const char *tensor, const char *fmt, ...)
     fprintf(r->message, "%s: ", r->path);
     if (tensor) {
         fputs("tensor ", r->message);
-        print_clean(tensor, r->message);
+        safetensors_print_name(tensor, r->message);
         fputs(": ", r->message);
     }
     va_list ap;
@@ -237,7 +236,7 @@ static json_t *parse_json(Reader *r, const char *text, size_t length)
         snprintf(error.text, sizeof error.text, "not an object");
     json_decref(header);
     fprintf(r->message, "%s: bad header: ", r->path);
-    print_clean(error.text, r->message);
+    safetensors_print_name(error.text, r->message);
     fputc('\n', r->message);
     r->nfault++;
     return NULL;

@@ -39,6 +39,8 @@ void safetensors_close(SafeFile *f);
 const SafeTensor *safetensors_find(const SafeFile *f, const char *name);
 // Whether the tensor's entries are stored as `dtype`.
 bool safetensors_is(const SafeTensor *t, RtDType dtype);
+// A name from a file: nothing in it may reach the terminal as is.
+void safetensors_print_name(const char *name, FILE *f);
 // `bf16[4, 8]`, as types are spelled everywhere.
 void safetensors_print_type(const SafeTensor *t, FILE *f);
 

@@ -2,31 +2,30 @@
 // collective.
 #include <stdlib.h>
 
+#include "runtime/census.h"
 #include "runtime/devices.h"
-#include "runtime/run.h"
 #include "runtime/runtime.h"
-
-typedef struct Worker {
-    Run *r;
-    int64_t first; // devices first .. end - 1
-    int64_t end;
-    bool synced; // nothing has run here since the last barrier
-    bool counts; // the executions of collectives
-    Flight *flight;
-    Share share;
-} Worker;
+#include "runtime/worker.h"
 
 static bool stopped(const Worker *w)
 {
     return barrier_stopped(&w->r->control->barrier);
 }
 
-static bool sync_workers(Worker *w)
+bool worker_sync(Worker *w)
 {
     w->synced = true;
     if (w->r->nworker == 1)
         return !stopped(w);
     return barrier_wait(&w->r->control->barrier);
+}
+
+bool worker_sync_long(Worker *w)
+{
+    w->synced = true;
+    if (w->r->nworker == 1)
+        return !stopped(w);
+    return barrier_wait_long(&w->r->control->barrier);
 }
 
 // The kernels from step `from` on, up to one that is none, for each device in
@@ -44,8 +43,12 @@ static int run_kernels(Worker *w, int from, int to, int64_t iter)
         for (int i = from; i < end && !stopped(w); i++) {
             flight_at(w->flight, i, FLIGHT_KERNEL);
             w->r->kernels[s[i].index](priv, shared, d, iter);
+            if (w->debugs && !stopped(w))
+                nan_look(w->r->program, &w->r->memory, s[i].index, d, iter,
+                         w->position + 1 + i - from, w->nan);
         }
     }
+    w->position += end - from;
     w->synced = false;
     return end;
 }
@@ -56,7 +59,7 @@ static bool run_collective(Worker *w, int step, int64_t iter)
     const Run *r = w->r;
     int index = rt_steps(r->program)[step].index;
     flight_collective(w->flight, step, FLIGHT_BEFORE);
-    if (!w->synced && !sync_workers(w))
+    if (!w->synced && !worker_sync(w))
         return false;
     flight_collective(w->flight, step, FLIGHT_MOVING);
     exchange_run(&(Execution){.program = r->program,
@@ -64,10 +67,10 @@ static bool run_collective(Worker *w, int step, int64_t iter)
                               .memory = &r->memory,
                               .share = w->share,
                               .iter = iter});
-    if (w->counts)
+    if (w->leads)
         r->control->count[index]++;
     flight_collective(w->flight, step, FLIGHT_AFTER);
-    if (!sync_workers(w))
+    if (!worker_sync(w))
         return false;
     flight_collective(w->flight, step, FLIGHT_PASSED);
     return true;
@@ -105,29 +108,48 @@ static bool make_scratch(Share *s, int64_t ndevice)
     return s->member && s->source && s->result;
 }
 
+bool worker_walk(Worker *w)
+{
+    if (w->debugs)
+        *w->nan = (NanFound){0};
+    return walk(w, 0, w->r->program->nstep, 0);
+}
+
 static void set_up(const Worker *w)
 {
+    const Run *r = w->r;
     for (int64_t d = w->first; d < w->end; d++) {
-        rt_memory_init(&w->r->memory, w->r->program, d);
-        rt_inputs_load(&w->r->inputs, w->r->program, &w->r->memory, d);
+        if (r->options->memory)
+            census_fill(&r->memory, r->program, d);
+        else
+            rt_memory_touch(&r->memory, r->program, d);
+        rt_memory_constants(&r->memory, r->program, d);
+        rt_inputs_load(&r->inputs, r->program, &r->memory, d);
     }
 }
 
-static void run_steps(Worker *w)
+static bool run_forward(Worker *w)
 {
     Run *r = w->r;
     for (int i = 0; i < r->repeat; i++) {
-        if (!sync_workers(w))
-            return;
         double start = rt_now();
-        if (!walk(w, 0, r->program->nstep, 0) || !sync_workers(w))
-            return;
-        if (w->counts)
+        if (!worker_walk(w) || !worker_sync(w))
+            return false;
+        if (w->leads)
             r->control->seconds[i] = rt_now() - start;
     }
-    for (int64_t d = w->first; d < w->end; d++)
-        rt_outputs_gather(&r->outputs, r->program, &r->memory, d);
-    flight_at(w->flight, -1, FLIGHT_END);
+    return true;
+}
+
+static void gather(const Worker *w)
+{
+    const Run *r = w->r;
+    bool scalars = r->options->steps && !r->options->dump;
+    for (int64_t d = w->first; d < w->end; d++) {
+        rt_outputs_gather(&r->outputs, r->program, &r->memory, d, scalars);
+        if (r->options->memory)
+            census_measure(&r->memory, r->program, d, r->control->used);
+    }
 }
 
 void worker_run(Run *r, int worker)
@@ -136,7 +158,9 @@ void worker_run(Run *r, int worker)
         .r = r,
         .first = run_first_device(r, worker),
         .end = run_first_device(r, worker + 1),
-        .counts = worker == 0,
+        .leads = worker == 0,
+        .debugs = r->options->debug_nan,
+        .nan = &r->control->nan[worker],
         .flight = &r->control->flight[worker],
         .share = {.worker = worker,
                   .nworker = r->nworker,
@@ -145,7 +169,12 @@ void worker_run(Run *r, int worker)
     flight_at(w.flight, -1, FLIGHT_SETUP);
     if (make_scratch(&w.share, r->program->ndevice)) {
         set_up(&w);
-        run_steps(&w);
+        bool trains = r->options->steps > 0;
+        if (worker_sync_long(&w) &&
+            (trains ? worker_train(&w) : run_forward(&w))) {
+            gather(&w);
+            flight_at(w.flight, -1, FLIGHT_END);
+        }
     } else {
         barrier_stop(&r->control->barrier, RT_EXIT_INTERNAL);
     }

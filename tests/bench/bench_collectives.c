@@ -185,7 +185,7 @@ int main(void)
         !rt_memory_map_priv(&b.memory, &b.program, 0, N))
         return 1;
     for (int64_t d = 0; d < N; d++)
-        rt_memory_init(&b.memory, &b.program, d);
+        rt_memory_touch(&b.memory, &b.program, d);
     Worker worker[N];
     pthread_t thread[N];
     for (int i = 0; i < b.nworker; i++) {

@@ -109,7 +109,7 @@ Bench bench_load(Arena *a, const char *text)
     if (!b.module || !module_verify(b.module, &d))
         stop("the module is wrong");
     b.plan = plan_module(a, b.module, NULL);
-    Code *code = emit_code(a, b.plan, &error);
+    Code *code = emit_code(a, b.plan, "shardc", &error);
     if (!code || !jit_load(code, &b.jit, &error))
         stop(error);
     emit_free(code);

@@ -122,7 +122,7 @@ double **native_run(Arena *a, const Module *module, const double *const in[])
     Plan *plan = plan_module(a, module, NULL);
     if (getenv("SHOW_PLAN"))
         plan_print(plan, stderr);
-    Code *code = emit_code(a, plan, &error);
+    Code *code = emit_code(a, plan, "shardc", &error);
     if (code && getenv("SHOW_LLVM"))
         emit_llvm(code, stderr);
     if (!code || !jit_load(code, &jit, &error))
@@ -131,8 +131,10 @@ double **native_run(Arena *a, const Module *module, const double *const in[])
     size_t n = (size_t)m.p->ndevice;
     assert_true(rt_memory_map_shared(&m.memory, m.p, false));
     assert_true(rt_memory_map_priv(&m.memory, m.p, 0, m.p->ndevice));
-    for (int64_t d = 0; d < m.p->ndevice; d++)
-        rt_memory_init(&m.memory, m.p, d);
+    for (int64_t d = 0; d < m.p->ndevice; d++) {
+        rt_memory_touch(&m.memory, m.p, d);
+        rt_memory_constants(&m.memory, m.p, d);
+    }
     m.share = (Share){.nworker = 1,
                       .device = -1,
                       .member = arena_new(a, int64_t, n),

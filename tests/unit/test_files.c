@@ -249,7 +249,7 @@ static int main_with(const TestBlob *b, const char *a, const char *c)
 {
     char *argv[] = {"prog", (char *)a, (char *)c, NULL};
     int argc = !a ? 1 : !c ? 2 : 3;
-    return rt_main(argc, argv, (const char *)b, NULL);
+    return rt_main(argc, argv, &(RtPrograms){.forward = (const char *)b});
 }
 
 static void test_command_line(void **state)
