@@ -1,5 +1,6 @@
 // The plan as text, and its memory as a table.
 #include <inttypes.h>
+#include <string.h>
 
 #include "emit/plan.h"
 #include "ir/op.h"
@@ -75,30 +76,63 @@ void plan_print(const Plan *p, FILE *f)
             p->bytes[1]);
 }
 
-// The most bytes of temporaries of one segment that are in use at once.
-static int64_t peak_of(const Plan *p, bool is_shared)
+// What a buffer is for, to the reader of a report.
+static const char *report_class(const Buffer *b)
 {
-    int64_t kept = 0;
-    for (int i = 0; i < p->buffers.n; i++) {
-        const Buffer *b = p->buffers.at[i];
-        if (!b->alias && b->is_kept && b->is_shared == is_shared)
-            kept += b->bytes;
-    }
-    return p->bytes[is_shared] - kept;
+    static const char *const names[NBUFFER_CLASS] = {
+        "parameters", "optimizer", "gradients", "inputs",
+        "outputs",    "saved",     "temporary", "constants"};
+    bool is_passing = b->class_ == BUFFER_temporary;
+    return is_passing && b->is_shared ? "collective" : names[b->class_];
 }
 
+static bool is_live(const Buffer *b, int step)
+{
+    return !b->alias && b->first <= step && step <= b->last;
+}
+
+// The step with the most bytes in use.
+static int find_peak(const Plan *p)
+{
+    int64_t now = 0, most = -1;
+    int peak = 0, n = p->steps.n + 2;
+    int64_t *change = arena_new(p->arena, int64_t, (size_t)n + 1);
+    for (int i = 0; i < p->buffers.n; i++) {
+        const Buffer *b = p->buffers.at[i];
+        if (b->alias || b->last < b->first || b->first < 0)
+            continue;
+        change[b->first] += b->bytes;
+        change[b->last + 1] -= b->bytes;
+    }
+    for (int i = 0; i < n; i++) {
+        now += change[i];
+        if (now > most) {
+            most = now;
+            peak = i;
+        }
+    }
+    return peak;
+}
+
+// The classes at the step with the most in use; what buffers of other sizes
+// leave between them is `unused`. The sum is what a device is given.
 void plan_print_memory(const Plan *p, FILE *f)
 {
-    int64_t bytes[NBUFFER_CLASS] = {0};
-    for (int i = 0; i < p->buffers.n; i++)
-        if (!p->buffers.at[i]->alias)
-            bytes[p->buffers.at[i]->class_] += p->buffers.at[i]->bytes;
+    static const char *const classes[] = {
+        "parameters", "optimizer", "gradients",  "inputs",   "outputs",
+        "saved",      "temporary", "collective", "constants"};
+    int peak = find_peak(p);
+    int64_t all = p->bytes[0] + p->bytes[1], used = 0;
     fprintf(f, "class\tbytes\n");
-    fprintf(f, "parameters\t%" PRId64 "\n", bytes[BUFFER_param]);
-    fprintf(f, "inputs\t%" PRId64 "\n", bytes[BUFFER_input]);
-    fprintf(f, "outputs\t%" PRId64 "\n", bytes[BUFFER_output]);
-    fprintf(f, "temporary\t%" PRId64 "\n", peak_of(p, false));
-    fprintf(f, "collective\t%" PRId64 "\n", peak_of(p, true));
-    fprintf(f, "constants\t%" PRId64 "\n", bytes[BUFFER_constant]);
-    fprintf(f, "peak\t%" PRId64 "\n", p->bytes[0] + p->bytes[1]);
+    for (size_t c = 0; c < sizeof classes / sizeof *classes; c++) {
+        int64_t bytes = 0;
+        for (int i = 0; i < p->buffers.n; i++)
+            if (is_live(p->buffers.at[i], peak) &&
+                strcmp(report_class(p->buffers.at[i]), classes[c]) == 0)
+                bytes += p->buffers.at[i]->bytes;
+        fprintf(f, "%s\t%" PRId64 "\n", classes[c], bytes);
+        used += bytes;
+    }
+    fprintf(f, "unused\t%" PRId64 "\n", all - used);
+    fprintf(f, "peak\t%" PRId64 "\n", all);
 }

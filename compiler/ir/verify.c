@@ -1,4 +1,5 @@
 // Checks every invariant the passes rely on. Runs after each pass.
+#include <stdlib.h>
 #include <string.h>
 
 #include "ir/graph.h"
@@ -141,16 +142,36 @@ static bool verify_op(const Func *f, Op *op, Diag *d)
     return f->module->form != FORM_sharded || verify_placed(f, op, d);
 }
 
+// FNV-1a.
+static size_t hash_of(const char *s)
+{
+    uint64_t h = 0xcbf29ce484222325u;
+    while (*s)
+        h = (h ^ (unsigned char)*s++) * 0x100000001b3u;
+    return (size_t)(h ^ h >> 32);
+}
+
 static bool verify_names(const Func *f, Diag *d)
 {
-    for (int i = 0; i < f->ops.n; i++)
-        for (int k = 0; k < i && f->ops.at[i]->name; k++)
-            if (f->ops.at[k]->name &&
-                strcmp(f->ops.at[k]->name, f->ops.at[i]->name) == 0) {
-                diag_error(d, f->ops.at[i]->at, "%%%s is defined twice",
-                           f->ops.at[i]->name);
-                return false;
-            }
+    size_t size = 16;
+    while (size < 2 * (size_t)f->ops.n)
+        size *= 2;
+    const char **seen = calloc(size, sizeof *seen); // by hash
+    for (int i = 0; i < f->ops.n && seen; i++) {
+        const char *name = f->ops.at[i]->name;
+        if (!name)
+            continue;
+        size_t k = hash_of(name) & (size - 1);
+        while (seen[k] && strcmp(seen[k], name) != 0)
+            k = (k + 1) & (size - 1);
+        if (seen[k]) {
+            diag_error(d, f->ops.at[i]->at, "%%%s is defined twice", name);
+            free(seen);
+            return false;
+        }
+        seen[k] = name;
+    }
+    free(seen);
     return true;
 }
 

@@ -180,7 +180,7 @@ static const char *describe_flip(PassContext *c, const FuncState *s,
         const DimFactors *df = &o->rule->dim[op->noperand][i];
         int64_t at = df->n != 1 ? 0
                                 : find_flip(s, op, df->factor[0], &o->placement,
-                                            &o->runner);
+                                            o->runner);
         if (at)
             text = arena_printf(
                 c->arena,
@@ -206,7 +206,7 @@ void explain_func(PassContext *c, const FuncState *s)
                       .chosen = describe(c->arena, s, op, &o->placement),
                       .price = o->price};
         if (o->has_runner) {
-            d.runner_up = describe(c->arena, s, op, &o->runner);
+            d.runner_up = describe(c->arena, s, op, o->runner);
             d.runner_price = o->runner_price;
             d.flip = describe_flip(c, s, op);
         }

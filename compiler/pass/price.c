@@ -157,15 +157,13 @@ static double price_users(const FuncState *s, const Op *op, const Sharding *out)
     return price;
 }
 
-double price_func(const FuncState *s)
+double price_value(const FuncState *s, int id)
 {
-    double price = 0;
-    for_each_op (op, s->func) {
-        const OpState *o = &s->op[op->id];
-        price += price_users(s, op, &o->out);
-        if (o->rule && !o->is_fixed)
-            price += work(s, op, o->rule, &o->placement);
-    }
+    const OpState *o = &s->op[id];
+    const Op *op = s->func->ops.at[id];
+    double price = price_users(s, op, &o->out);
+    if (o->rule && !o->is_fixed)
+        price += work(s, op, o->rule, &o->placement);
     return price;
 }
 

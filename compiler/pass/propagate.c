@@ -156,7 +156,8 @@ static void rewrite_op(Rewrite *w, const Op *op)
         has_wide |= operand[t]->type.dtype != op->operand[t]->type.dtype;
     bool widens = is_wide && !has_wide && op_info[op->code]->widens;
     for (int t = 0; t < op->noperand && (is_wide || has_wide) && !widens; t++)
-        operand[t] = convert_to(w, operand[t], DT_f32);
+        if (dtype_is_float(operand[t]->type.dtype))
+            operand[t] = convert_to(w, operand[t], DT_f32);
     Op *copy = func_copy_op(w->out, op, operand);
     copy->sharding = o->out;
     copy->type = type;

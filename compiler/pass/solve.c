@@ -121,6 +121,9 @@ void set_placement(FuncState *s, int id, const Placement *p)
 {
     const Op *op = s->func->ops.at[id];
     OpState *o = &s->op[id];
+    if (s->keeps_journal)
+        vec_push(s->func->module->arena, &s->journal,
+                 ((Change){id, o->placement}));
     o->placement = *p;
     o->is_placed = true;
     o->out = placement_of(mesh_of(s), op, o->rule, op->noperand, p);
@@ -177,7 +180,11 @@ bool place_op(PassContext *c, FuncState *s, int id)
         o->is_placed ? price_placement(s, id, &o->placement) : DBL_MAX;
     for_each_candidate(c, s, id, try_candidate, &b);
     o->has_runner = b.second_price < DBL_MAX;
-    o->runner = b.second;
+    if (o->has_runner && c->explain) {
+        if (!o->runner)
+            o->runner = arena_new(c->arena, Placement, 1);
+        *o->runner = b.second;
+    }
     o->runner_price = b.second_price;
     o->price = b.price;
     if (o->is_placed && b.price >= before * (1 - 1e-6))

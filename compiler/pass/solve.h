@@ -41,7 +41,7 @@ typedef struct OpState {
     Sharding hint;
     VEC(Use) uses;
     bool has_runner;
-    Placement runner; // the second-best candidate
+    Placement *runner; // the second-best candidate, to explain
     double price, runner_price;
 } OpState;
 
@@ -54,12 +54,19 @@ typedef struct PriceEntry {
     double price;
 } PriceEntry;
 
+typedef struct Change { // of a placement
+    int id;
+    Placement before;
+} Change;
+
 typedef struct FuncState {
     Func *func;
     OpState *op;             // by op id
     struct FuncState **body; // by op id: of a scan's function
     Sharding *result_demand; // of each result
     PriceEntry *prices;      // remembered, by hash
+    bool keeps_journal;
+    VEC(Change) journal; // what set_placement changed, in order
 } FuncState;
 
 // Solves f; the shardings of its params stand in their ops. Of a loop body the
@@ -78,8 +85,8 @@ bool place_on_shared(PassContext *c, FuncState *s, int id, const Op *value);
 // Moves the users of a value together where that is cheaper; true if any was.
 bool share_demands(PassContext *c, FuncState *s);
 
-// The price of all that stands between the ops of a function, and their work.
-double price_func(const FuncState *s);
+// The price of what stands between a value and its users, and of its work.
+double price_value(const FuncState *s, int id);
 
 // Candidates of op `id`, each tried by `visit`.
 typedef void VisitFn(void *user, const Placement *p);
