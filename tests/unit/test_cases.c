@@ -11,59 +11,7 @@
 
 #include <cmocka.h>
 
-#include "parts.h"
-#include "pass/pass.h"
-
-typedef struct Case {
-    Arena arena;
-    Module *sharded, *local;
-    double **out; // by result and device
-} Case;
-
-// Partitions the text and runs it on `in`, one whole tensor a param.
-static void run_case(Case *c, const char *text, const double *const in[])
-{
-    static Diag d;
-    d = (Diag){.out = stderr};
-    Source *source = arena_new(&c->arena, Source, 1);
-    *source = (Source){"case", text};
-    PassContext pass = {.arena = &c->arena, .diag = &d};
-    PassOptions round_trip = {.round_trip = true};
-    Module *m = module_parse(&c->arena, source, &d);
-    assert_non_null(m);
-    c->sharded = pass_run(&pass, m, "propagate,reshard", &round_trip);
-    assert_non_null(c->sharded);
-    c->local = pass_run(&pass, c->sharded, "partition", &round_trip);
-    assert_non_null(c->local);
-    const Func *f = module_entry(c->sharded);
-    int64_t n = m->mesh.ndevice;
-    const double **part =
-        arena_new(&c->arena, const double *, (size_t)(f->nparam * n));
-    for (int p = 0; p < f->nparam; p++) {
-        double **of = scatter(&c->arena, &m->mesh, &f->ops.at[p]->type,
-                              &f->ops.at[p]->sharding, in[p]);
-        memcpy(part + p * n, of, sizeof *of * (size_t)n);
-    }
-    c->out = module_interp(&c->arena, c->local, part);
-}
-
-// The values of result r on device d.
-static const double *result(const Case *c, int r, int64_t d)
-{
-    return c->out[r * c->local->mesh.ndevice + d];
-}
-
-static void assert_near(double got, double want)
-{
-    if (!(fabs(got - want) <= 1e-12))
-        fail_msg("got %.17g, want %.17g", got, want);
-}
-
-static void assert_values(const double *got, int n, const double want[])
-{
-    for (int i = 0; i < n; i++)
-        assert_near(got[i], want[i]);
-}
+#include "case.h"
 
 static double *counting(Arena *a, int n)
 {
@@ -90,7 +38,7 @@ static void no_full_copy(void **state)
     Case c = {0};
     double *d = counting(&c.arena, 16 * 16 * 16);
     double *zero = arena_new(&c.arena, double, 16 * 16 * 16);
-    run_case(&c,
+    case_run(&c,
              "mesh x=4 y=2\nform global\n"
              "func @main(%d: f32[16@y, 16, 16@x], %c: f32[16, 16@(x,y), 16]) {\n"
              "  %e = shard %d : f32[16, 16@(x,y), 16]\n"
@@ -98,9 +46,9 @@ static void no_full_copy(void **state)
              "  return %r\n}\n",
              (const double *const[]){d, zero});
     for (int dev = 0; dev < 8; dev++) {
-        assert_near(result(&c, 0, dev)[0], 16.0 * 2 * dev);
-        assert_near(result(&c, 0, dev)[16], 16.0 * (2 * dev + 1));
-        assert_near(result(&c, 0, dev)[32], 256 + 16.0 * 2 * dev);
+        assert_near(case_result(&c, 0, dev)[0], 16.0 * 2 * dev);
+        assert_near(case_result(&c, 0, dev)[16], 16.0 * (2 * dev + 1));
+        assert_near(case_result(&c, 0, dev)[32], 256 + 16.0 * 2 * dev);
     }
     assert_int_equal(largest_local(&c), 2048);
     arena_free(&c.arena);
@@ -113,7 +61,7 @@ static void reduced_once(void **state)
     (void)state;
     Case c = {0};
     double *x = counting(&c.arena, 8 * 6);
-    run_case(&c,
+    case_run(&c,
              "mesh dp=2 cp=2\nform global\n"
              "func @main(%x: f32[8, 6]{sum: cp}) {\n"
              "  %t = transpose %x {dims=[1, 0]} : f32[6, 8]\n"
@@ -124,7 +72,7 @@ static void reduced_once(void **state)
     for (int dev = 0; dev < 4; dev++)
         for (int i = 0; i < 6; i++)
             for (int k = 0; k < 8; k++)
-                assert_near(result(&c, 0, dev)[i * 8 + k], k * 6 + i);
+                assert_near(case_result(&c, 0, dev)[i * 8 + k], k * 6 + i);
     arena_free(&c.arena);
 }
 
@@ -134,7 +82,7 @@ static void flatten_over_a_split(void **state)
     (void)state;
     Case c = {0};
     double *a = counting(&c.arena, 24);
-    run_case(&c,
+    case_run(&c,
              "mesh x=2\nform global\n"
              "func @main(%a: f32[2, 4@x, 3]) {\n"
              "  %f = reshape %a : f32[8, 3]\n"
@@ -144,7 +92,7 @@ static void flatten_over_a_split(void **state)
     const double row[2][4] = {{0, 1, 4, 5}, {2, 3, 6, 7}};
     for (int dev = 0; dev < 2; dev++)
         for (int i = 0; i < 4; i++)
-            assert_near(result(&c, 0, dev)[3 * i], -3 * row[dev][i]);
+            assert_near(case_result(&c, 0, dev)[3 * i], -3 * row[dev][i]);
     arena_free(&c.arena);
 }
 
@@ -158,7 +106,7 @@ static void concat_of_ones(void **state)
         ones[i] = 1;
     for (int i = 0; i < 12; i++)
         twos[i] = i + 2;
-    run_case(&c,
+    case_run(&c,
              "mesh data=4 model=2\nform global\n"
              "func @main(%a: f32[4@data], %b: f32[12@data], %c: f32[2], %d: f32[10@model]) {\n"
              "  %x = concat %a, %b {dim=0} : f32[16]\n"
@@ -169,9 +117,9 @@ static void concat_of_ones(void **state)
              (const double *const[]){ones, ones, ones, twos});
     const double y[12] = {1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
     for (int dev = 0; dev < 8; dev++) {
-        assert_values(result(&c, 0, dev), 16, ones);
-        assert_values(result(&c, 1, dev), 12, y);
-        assert_values(result(&c, 2, dev), 4, ones);
+        assert_values(case_result(&c, 0, dev), 16, ones);
+        assert_values(case_result(&c, 1, dev), 12, y);
+        assert_values(case_result(&c, 2, dev), 4, ones);
     }
     arena_free(&c.arena);
 }
@@ -180,29 +128,20 @@ static void concat_of_ones(void **state)
 static void mean_of_uneven_rows(void **state)
 {
     (void)state;
-    static Diag d;
-    d = (Diag){.out = stderr};
-    Arena a = {0};
-    Source source = {"mean",
-                     "mesh x=2\nform global\n"
-                     "func @main(%a: f32[3@x, 4]) {\n"
-                     "  %c = constant {value=1} : f32[3, 4]\n"
-                     "  %b = add %a, %c : f32[3, 4]\n"
-                     "  %s = reduce_sum %b {dims=[0, 1]} : f32[]\n"
-                     "  %n = constant {value=12} : f32[]\n"
-                     "  %m = divide %s, %n : f32[]\n"
-                     "  return %m\n}\n"};
-    PassContext pass = {.arena = &a, .diag = &d, .uneven_pad = true};
-    Module *m = module_parse(&a, &source, &d);
-    m = pass_run(&pass, m, "propagate,reshard", &(PassOptions){0});
-    const Op *p = module_entry(m)->ops.at[0];
-    double **in =
-        scatter(&a, &m->mesh, &p->type, &p->sharding, counting(&a, 12));
-    m = pass_run(&pass, m, "partition", &(PassOptions){0});
-    double **out = module_interp(&a, m, (const double *const *)in);
-    assert_near(out[0][0], 6.5);
-    assert_near(out[1][0], 6.5);
-    arena_free(&a);
+    Case c = {.uneven_pad = true};
+    case_run(&c,
+             "mesh x=2\nform global\n"
+             "func @main(%a: f32[3@x, 4]) {\n"
+             "  %c = constant {value=1} : f32[3, 4]\n"
+             "  %b = add %a, %c : f32[3, 4]\n"
+             "  %s = reduce_sum %b {dims=[0, 1]} : f32[]\n"
+             "  %n = constant {value=12} : f32[]\n"
+             "  %m = divide %s, %n : f32[]\n"
+             "  return %m\n}\n",
+             (const double *const[]){counting(&c.arena, 12)});
+    assert_near(case_result(&c, 0, 0)[0], 6.5);
+    assert_near(case_result(&c, 0, 1)[0], 6.5);
+    arena_free(&c.arena);
 }
 
 // C13: along the split dimension and along the other one.
@@ -211,7 +150,7 @@ static void cumsum_of_ones(void **state)
     (void)state;
     Case c = {0};
     double ones[8] = {1, 1, 1, 1, 1, 1, 1, 1};
-    run_case(&c,
+    case_run(&c,
              "mesh x=4\nform global\n"
              "func @main(%a: i32[8@x], %b: f32[4@x, 2]) {\n"
              "  %c = cumsum %a {dim=0} : i32[8]\n"
@@ -221,9 +160,9 @@ static void cumsum_of_ones(void **state)
              "  return %r, %s\n}\n",
              (const double *const[]){ones, ones});
     for (int dev = 0; dev < 4; dev++) {
-        assert_values(result(&c, 0, dev), 2,
+        assert_values(case_result(&c, 0, dev), 2,
                       (const double[]){2 * dev + 1, 2 * dev + 2});
-        assert_values(result(&c, 1, dev), 2, (const double[]){1, 2});
+        assert_values(case_result(&c, 1, dev), 2, (const double[]){1, 2});
     }
     arena_free(&c.arena);
 }
@@ -235,7 +174,7 @@ static void embedding(void **state)
     Case c = {0};
     double *table = counting(&c.arena, 64 * 16);
     const double ids[8] = {0, 63, 17, 16, 15, 48, 31, 32};
-    run_case(&c,
+    case_run(&c,
              "mesh data=2 tensor=4\nform global\n"
              "func @main(%t: f32[64@tensor, 16], %ids: i32[8@data]) {\n"
              "  %g = gather %t, %ids {batch=0} : f32[8, 16]\n"
@@ -244,7 +183,7 @@ static void embedding(void **state)
              (const double *const[]){table, ids});
     for (int dev = 0; dev < 8; dev++)
         for (int i = 0; i < 4; i++)
-            assert_near(result(&c, 0, dev)[i * 16 + 3],
+            assert_near(case_result(&c, 0, dev)[i * 16 + 3],
                                ids[dev / 4 * 4 + i] * 16 + 3);
     arena_free(&c.arena);
 }

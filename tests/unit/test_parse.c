@@ -298,7 +298,7 @@ static void mistakes(void **state)
          {"2:8: error: unexpected `2`", "3:6: error: unexpected `*`",
           "4:6: error: `(` is never closed", "5:10: error: unexpected `f32`"}},
         {"fn f(x: [a] {\n x = 1\n}\nlet a = = 1\n",
-         {"1:13: error: unexpected `{`, expected `)` or `,`",
+         {"1:13: error: unexpected `{`, expected `=`, `)` or `,`",
           "4:9: error: unexpected `=`, expected an expression"}},
         {"fn f() {\n x = 1\n\nfn g() { x = }\nmesh m { a 2 }",
          {"1:8: error: `{` is never closed", "4:14: error: unexpected `}`",

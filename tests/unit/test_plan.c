@@ -180,7 +180,8 @@ static void test_print(void **state)
     f = open_memstream(&text, &size);
     plan_print_memory(p, f);
     fclose(f);
-    assert_non_null(strstr(text, "class\tbytes\nparameters\t1728\n"
+    assert_non_null(strstr(text, "class\tbytes\nparameters\t1728\noptimizer\t0\n"
+                          "gradients\t0\n"
                                  "inputs\t512\noutputs\t516\n"));
     assert_non_null(strstr(text, "\npeak\t"));
     free(text);
