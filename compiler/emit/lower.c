@@ -68,6 +68,12 @@ static int64_t queries(const Op *op)
     return op->operand[0]->type.dim[1];
 }
 
+// Sums of bf16 addends, in f32.
+static int64_t scatter_sums(const Op *op)
+{
+    return op->type.dtype == DT_bf16 ? 4 * type_count(&op->type) : 0;
+}
+
 const OpLowering op_lowering[NOP] = {
     [OP_param] = {.how = LOWER_param},
     [OP_constant] = {.how = LOWER_leaf},
@@ -112,7 +118,7 @@ const OpLowering op_lowering[NOP] = {
     [OP_concat] = {.how = LOWER_parts},
     [OP_gather] = {.how = LOWER_kernel, .placed = table_rows},
     [OP_scatter_add] = {.how = LOWER_kernel,
-                        .scratch = scatter_scratch,
+                        .scratch = scatter_sums,
                         .placed = result_rows},
     [OP_attention] = {.how = LOWER_kernel,
                       .scratch = attention_scratch,

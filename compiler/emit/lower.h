@@ -33,7 +33,6 @@ typedef struct OpLowering {
 } OpLowering;
 
 extern const OpLowering op_lowering[NOP];
-int64_t scatter_scratch(const Op *op); // bytes (scatter.c)
 
 // As op_lowering[].how, but a constant with one number for each element is
 // memory, and a product with a vector or of integers is a reduction.

@@ -16,11 +16,6 @@ typedef struct Scatter {
     int batch, nid;
 } Scatter;
 
-int64_t scatter_scratch(const Op *op)
-{
-    return op->type.dtype == DT_bf16 ? 4 * type_count(&op->type) : 0;
-}
-
 static LLVMValueRef table_along(const Scatter *s, LLVMValueRef p, int dim,
                                 LLVMValueRef i)
 {
