@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Checks that the counters of a run equal --emit=collectives.
 
-    stats.py SHARDC CONFIG MESH [shardc options]"""
+    stats.py SHARDC CONFIG MESH [--step] [shardc options]
+
+Of the forward pass; --step: of one training step."""
 import csv
 import os
 import sys
@@ -17,12 +19,14 @@ def read(path):
 
 def main(shardc, config, mesh, *extra):
     data = golden.ROOT / "tests" / "data" / "golden" / config.replace("micro_", "reference-")
+    is_step = "--step" in extra
+    extra = [e for e in extra if e != "--step"]
     options = ["--config", config, "--mesh", mesh, *extra]
     with tempfile.TemporaryDirectory() as tmp:
         counted, listed = os.path.join(tmp, "stats.tsv"), os.path.join(tmp, "collectives.tsv")
-        golden.run(shardc, "build", golden.MODEL, *options, "--emit=collectives", "-o", listed)
+        golden.run(shardc, "build", golden.MODEL, *options, "--entry", "step" if is_step else "forward", "--emit=collectives", "-o", listed)
         golden.run(shardc, "run", golden.MODEL, *options, "--load", data / "params.safetensors", "--feed",
-                   data / "batch.safetensors", "--stats", counted)
+                   data / "batch.safetensors", "--stats", counted, *(["--steps", "1"] if is_step else []))
         got, want = read(counted), read(listed)
         assert len(want) > 5 and got.keys() == want.keys(), f"{sorted(got)} were run, {sorted(want)} listed"
         for name, row in want.items():
