@@ -13,6 +13,8 @@ for name, value in [
     ("FileCheck", lit_config.params["filecheck"]),
     ("golden", "python3 " + os.path.join(root, "tests", "run", "golden.py")),
     ("stats", "python3 " + os.path.join(root, "tests", "run", "stats.py")),
+    ("train", "python3 " + os.path.join(root, "tests", "run", "train.py")),
+    ("train_maxtext", "python3 " + os.path.join(root, "tests", "run", "train_maxtext.py")),
     ("compare", "python3 " + os.path.join(root, "tests", "run", "compare.py")),
     ("exits", "python3 " + os.path.join(root, "tests", "fault", "exits.py")),
     ("broken", "python3 " + os.path.join(root, "tests", "fault", "broken.py")),
@@ -28,6 +30,9 @@ for key in ("ASAN_OPTIONS", "UBSAN_OPTIONS"):
 for key in ("SHARDC_ISOLATE", "LD_LIBRARY_PATH"):
     if key in os.environ:
         config.environment[key] = os.environ[key]
+if os.environ.get("SHARDC_FULL") == "1": # every mesh, by hand
+    config.environment["SHARDC_FULL"] = "1"
+    config.available_features.add("full")
 if "SHARDC_ISOLATE" in os.environ:
     config.available_features.add("isolate")
 if "ASAN_OPTIONS" in os.environ:
