@@ -14,5 +14,7 @@ typedef struct NanFound {
 // Positions count from 1.
 void nan_look(const RtProgram *p, const RtMemory *m, int kernel, int64_t device,
               int64_t iter, int64_t position, NanFound *found);
+// The operation, or those that are computed together, in order.
+const char *nan_maker(const RtProgram *p, const NanFound *found);
 // The first of all workers' finds; NULL: none.
 const NanFound *nan_first(const NanFound found[], int n);

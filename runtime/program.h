@@ -130,11 +130,11 @@ typedef struct RtAtom {
 
 // What a kernel computes, to find the first NaN.
 typedef struct RtProbe {
-    char what[RT_MAX_NAME]; // "einsum %h at model.shard:12:5"
+    int64_t what; // in the blob: "einsum %h at model.shard:12:5"
     RtPlace result;
-    int64_t count; // elements, dense
+    int64_t dims; // in the blob: a size and a stride, in elements, of each
+    int32_t rank; // -1: not to be looked at
     int32_t dtype;
-    int32_t is_dense; // 0: not to be looked at
 } RtProbe;
 
 // Header of the blob; the tables follow at these offsets from its start.

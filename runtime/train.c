@@ -107,8 +107,8 @@ static bool check_finite(Run *r, int64_t step, const Scalars *s)
     const NanFound *first = nan_first(r->control->nan, r->nworker);
     if (first)
         snprintf(text + n, sizeof text - (size_t)n,
-                 "the first NaN is the result of %s on device %" PRId64 "\n",
-                 rt_probes(r->program)[first->kernel].what, first->device);
+                 "the first NaN is made on device %" PRId64 " by %s\n",
+                 first->device, nan_maker(r->program, first));
     else if (r->options->debug_nan)
         snprintf(text + n, sizeof text - (size_t)n,
                  "no result of a kernel has a NaN\n");

@@ -6,8 +6,7 @@
 
 #include "ir/interp.h"
 
-// Appends n bytes, aligned to 16; returns where they are.
-static int64_t append(Blob *b, const void *data, size_t n)
+int64_t blob_append(Blob *b, const void *data, size_t n)
 {
     while (b->bytes.n % 16)
         vec_push(b->arena, &b->bytes, 0);
@@ -41,7 +40,7 @@ static int64_t write_steps(Blob *b, const Plan *p)
         const Step *s = &p->steps.at[i];
         t[i] = (RtStep){(int32_t)s->kind, s->index, s->trip};
     }
-    return append(b, t, sizeof *t * (size_t)p->steps.n);
+    return blob_append(b, t, sizeof *t * (size_t)p->steps.n);
 }
 
 static int32_t combine_of(const Op *op)
@@ -90,7 +89,7 @@ static int64_t write_collectives(Blob *b, const Plan *p)
     RtCollective *t = arena_new(b->arena, RtCollective, (size_t)n + 1);
     for (int i = 0; i < n; i++)
         set_collective(&t[i], p->transfers.at[i]);
-    return append(b, t, sizeof *t * (size_t)n);
+    return blob_append(b, t, sizeof *t * (size_t)n);
 }
 
 static void set_tensor(RtTensor *t, const Tensor *x)
@@ -119,7 +118,7 @@ static int64_t write_tensors(Blob *b, const Plan *p)
     RtTensor *t = arena_new(b->arena, RtTensor, (size_t)n + 1);
     for (int i = 0; i < n; i++)
         set_tensor(&t[i], &p->tensors.at[i]);
-    return append(b, t, sizeof *t * (size_t)n);
+    return blob_append(b, t, sizeof *t * (size_t)n);
 }
 
 // A constant's numbers as they lie in memory.
@@ -140,7 +139,7 @@ static int64_t write_numbers(Blob *b, const Op *op)
                                           : (void *)&f;
         memcpy(data + (size_t)i * size, from, size);
     }
-    return append(b, data, size * (size_t)value->n);
+    return blob_append(b, data, size * (size_t)value->n);
 }
 
 static int64_t write_constants(Blob *b, const Plan *p, int32_t *count)
@@ -156,7 +155,7 @@ static int64_t write_constants(Blob *b, const Plan *p, int32_t *count)
         t[n++].data = write_numbers(b, x->constant);
     }
     *count = n;
-    return append(b, t, sizeof *t * (size_t)n);
+    return blob_append(b, t, sizeof *t * (size_t)n);
 }
 
 static void describe_mesh(RtProgram *h, const Mesh *m)
@@ -182,11 +181,12 @@ void blob_write(Blob *b, const Plan *p)
     h->nstep = p->steps.n;
     h->ncollective = p->transfers.n;
     h->ntensor = p->tensors.n;
-    append(b, h, sizeof *h);
+    blob_append(b, h, sizeof *h);
     describe_mesh(h, &p->module->mesh);
     h->steps = write_steps(b, p);
     h->collectives = write_collectives(b, p);
     h->tensors = write_tensors(b, p);
     h->constants = write_constants(b, p, &h->nconstant);
+    h->probes = probes_write(b, p);
     memcpy(b->bytes.at, h, sizeof *h);
 }
