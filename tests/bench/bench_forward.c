@@ -20,7 +20,8 @@ static char *local_text(Arena *a, const char *self)
     char *folder = dirname(arena_strndup(a, self, strlen(self)));
     FILE *f = popen(arena_printf(a,
                                  "%s/../../shardc build examples/deepseek.shard"
-                                 " --config small --mesh fsdp=1 --emit=local",
+                                 " --config small --entry forward --mesh fsdp=1"
+                                 " --emit=local",
                                  folder),
                     "r");
     for (size_t n; f && (n = fread(buffer, 1, sizeof buffer, f)) > 0;)
