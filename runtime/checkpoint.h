@@ -59,6 +59,7 @@ typedef struct RtCheckpoint {
     int nshard;
     SafeFile *shard;
     char **shard_path;
+    int ntensor;
     RtPiece **piece; // of each tensor of the program
     int *npiece;
 } RtCheckpoint;
@@ -68,7 +69,7 @@ typedef struct RtCheckpoint {
 // does not fit the program, and every file that is not as it was written.
 bool rt_checkpoint_open(const RtProgram *p, const char *path, bool with_states,
                         FILE *message, RtCheckpoint *c);
-void rt_checkpoint_close(RtCheckpoint *c, const RtProgram *p);
+void rt_checkpoint_close(RtCheckpoint *c); // the program may be gone
 void rt_checkpoint_load(const RtCheckpoint *c, const RtProgram *p, int tensor,
                         int64_t device, char *local);
 

@@ -320,24 +320,24 @@ static bool read_all(Reader *r)
 bool rt_checkpoint_open(const RtProgram *p, const char *path, bool with_states,
                         FILE *message, RtCheckpoint *c)
 {
-    *c = (RtCheckpoint){.path = find(path, message)};
+    *c = (RtCheckpoint){.path = find(path, message), .ntensor = p->ntensor};
     Reader r = {.p = p, .with_states = with_states, .message = message, .c = c};
     if (c->path)
         r.index = read_index(c->path, message);
     bool ok = r.index && read_all(&r);
     json_decref(r.index);
     if (!ok)
-        rt_checkpoint_close(c, p);
+        rt_checkpoint_close(c);
     return ok;
 }
 
-void rt_checkpoint_close(RtCheckpoint *c, const RtProgram *p)
+void rt_checkpoint_close(RtCheckpoint *c)
 {
     for (int i = 0; i < c->nshard; i++) {
         safetensors_close(&c->shard[i]);
         free(c->shard_path[i]);
     }
-    for (int i = 0; i < p->ntensor && c->piece; i++)
+    for (int i = 0; i < c->ntensor && c->piece; i++)
         free(c->piece[i]);
     free(c->shard);
     free(c->shard_path);

@@ -186,15 +186,15 @@ bool rt_inputs_open(const RtProgram *p, const RtOptions *o, FILE *message,
         in->start.seed = strtoull(o->seed, NULL, 10);
     bool feed = open_feed(p, o, message, in);
     if (!load || !feed)
-        rt_inputs_close(in, p);
+        rt_inputs_close(in);
     return load && feed;
 }
 
-void rt_inputs_close(RtInputs *in, const RtProgram *p)
+void rt_inputs_close(RtInputs *in)
 {
     safetensors_close(&in->load);
     safetensors_close(&in->feed);
-    rt_checkpoint_close(&in->checkpoint, p);
+    rt_checkpoint_close(&in->checkpoint);
     rt_data_close(&in->batches);
     free(in->data);
     *in = (RtInputs){0};

@@ -106,7 +106,7 @@ void run_release(Run *r)
 {
     if (atomic_fetch_sub(&r->users, 1) != 1)
         return;
-    rt_inputs_close(&r->inputs, r->program);
+    rt_inputs_close(&r->inputs);
     rt_outputs_unmap(&r->outputs);
     rt_memory_unmap(&r->memory);
     rt_unmap(&r->mapping);

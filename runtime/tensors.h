@@ -34,7 +34,7 @@ typedef struct RtOutputs {
 // false after saying every fault.
 bool rt_inputs_open(const RtProgram *p, const RtOptions *o, FILE *message,
                     RtInputs *in);
-void rt_inputs_close(RtInputs *in, const RtProgram *p);
+void rt_inputs_close(RtInputs *in); // the program may be gone
 // All of a device's tensors, before the first step.
 void rt_inputs_load(const RtInputs *in, const RtProgram *p, const RtMemory *m,
                     int64_t device);
