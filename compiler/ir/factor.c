@@ -1,4 +1,24 @@
+#include <stdalign.h>
+#include <stddef.h>
+#include <string.h>
+
 #include "ir/factor.h"
+
+static size_t placement_bytes(const Rule *r)
+{
+    size_t n = r ? (size_t)r->nfactor : 0;
+    return offsetof(Placement, factor) + n * sizeof(Split);
+}
+
+Placement *placement_new(Arena *a, const Rule *r)
+{
+    return arena_alloc(a, 1, alignof(Placement), placement_bytes(r));
+}
+
+void placement_copy(Placement *to, const Placement *from, const Rule *r)
+{
+    memcpy(to, from, placement_bytes(r));
+}
 
 static bool allows(FactorKind kind, int32_t item)
 {

@@ -10,11 +10,16 @@ enum {
 
 // How an op is computed: each factor's split, and the atoms over which its
 // operands' pending sums are carried through to the result.
+// Few ops have many factors, so a placement that is kept has no memory beyond
+// its rule's: it is made by placement_new and copied by placement_copy.
 typedef struct Placement {
-    Split factor[MAX_FACTORS];
     AtomSet carried;
     int carrier; // the operand they are pending in; ALL_OPERANDS: in each
+    Split factor[MAX_FACTORS];
 } Placement;
+
+Placement *placement_new(Arena *a, const Rule *r); // r: NULL if no factors
+void placement_copy(Placement *to, const Placement *from, const Rule *r);
 
 // The splits that a tensor's sharding means for the factors of its dimensions
 // (tensor t of the rule). What does not fit a factor (an atom that does not

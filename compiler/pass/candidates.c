@@ -140,11 +140,14 @@ void for_each_candidate(const PassContext *c, const FuncState *s, int id,
 {
     const Op *op = s->func->ops.at[id];
     const OpState *o = &s->op[id];
-    Search x = {.mesh = &s->func->module->mesh,
-                .rule = o->rule,
-                .visit = visit,
-                .user = user,
-                .left = MAX_CANDIDATES};
+    Search x; // large: only what the rule needs is made empty
+    x.mesh = &s->func->module->mesh;
+    x.rule = o->rule;
+    x.visit = visit;
+    x.user = user;
+    x.left = MAX_CANDIDATES;
+    for (int f = 0; f < o->rule->nfactor; f++)
+        x.option[f].n = x.p.factor[f].n = 0;
     for (int t = 0; t < op->noperand; t++)
         add_tensor(c, &x, t, op->operand[t]->type.rank,
                    &s->op[op->operand[t]->id].out);

@@ -179,7 +179,7 @@ static const char *describe_flip(PassContext *c, const FuncState *s,
     for (int i = 0; i < op->type.rank; i++) {
         const DimFactors *df = &o->rule->dim[op->noperand][i];
         int64_t at = df->n != 1 ? 0
-                                : find_flip(s, op, df->factor[0], &o->placement,
+                                : find_flip(s, op, df->factor[0], o->placement,
                                             o->runner);
         if (at)
             text = arena_printf(
@@ -203,7 +203,7 @@ void explain_func(PassContext *c, const FuncState *s)
                       .name = op->name,
                       .op = op_info[op->code]->name,
                       .place = op->place,
-                      .chosen = describe(c->arena, s, op, &o->placement),
+                      .chosen = describe(c->arena, s, op, o->placement),
                       .price = o->price};
         if (o->has_runner) {
             d.runner_up = describe(c->arena, s, op, o->runner);

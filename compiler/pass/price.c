@@ -163,7 +163,7 @@ double price_value(const FuncState *s, int id)
     const Op *op = s->func->ops.at[id];
     double price = price_users(s, op, &o->out);
     if (o->rule && !o->is_fixed)
-        price += work(s, op, o->rule, &o->placement);
+        price += work(s, op, o->rule, o->placement);
     return price;
 }
 

@@ -40,7 +40,7 @@ static Sharding without_axis(const Mesh *m, const Sharding *s, int rank,
 typedef struct Trial {
     PassContext *c;
     FuncState *s;
-    VEC(Change) undone; // the placements that were tried
+    Changes undone; // the placements that were tried
     VEC(int) touched;
     bool *is_touched; // by id
 } Trial;
@@ -79,11 +79,8 @@ static void undo(Trial *t)
     FuncState *s = t->s;
     t->undone.n = 0;
     s->keeps_journal = false;
-    for (int i = 0; i < s->journal.n; i++) {
-        int id = s->journal.at[i].id;
-        vec_push(t->c->arena, &t->undone,
-                 ((Change){id, s->op[id].placement}));
-    }
+    for (int i = 0; i < s->journal.n; i++)
+        note_change(t->c->arena, &t->undone, s, s->journal.at[i].id);
     for (int i = s->journal.n - 1; i >= 0; i--)
         set_placement(s, s->journal.at[i].id, &s->journal.at[i].before);
 }

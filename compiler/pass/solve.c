@@ -30,6 +30,7 @@ static FuncState *new_state(PassContext *c, Func *f)
             o->rule = arena_new(a, Rule, 1);
             op_info[op->code]->rule(op, o->rule);
         }
+        o->placement = placement_new(a, o->rule);
         for (int t = 0; t < op->noperand; t++)
             vec_push(a, &s->op[op->operand[t]->id].uses, ((Use){op->id, t}));
     }
@@ -86,13 +87,14 @@ static void drop_carried(FuncState *s, int id)
     const OpState *o = &s->op[id];
     for (int i = 0; i < o->uses.n; i++) {
         OpState *user = &s->op[o->uses.at[i].user];
-        int carrier = user->placement.carrier;
+        int carrier = user->placement->carrier;
         bool carries =
             carrier == ALL_OPERANDS || carrier == o->uses.at[i].operand + 1;
         if (!user->is_placed || !carries ||
-            !(user->placement.carried & ~o->out.partial))
+            !(user->placement->carried & ~o->out.partial))
             continue;
-        Placement less = user->placement;
+        Placement less;
+        placement_copy(&less, user->placement, user->rule);
         less.carried &= o->out.partial;
         set_placement(s, o->uses.at[i].user, &less);
     }
@@ -117,14 +119,23 @@ static void mark_stale(FuncState *s, int id)
     }
 }
 
+void note_change(Arena *a, Changes *list, const FuncState *s, int id)
+{
+    const OpState *o = &s->op[id];
+    if (list->n == list->cap)
+        list->at = vec_grow(a, list->at, &list->cap, sizeof list->at[0]);
+    Change *c = &list->at[list->n++];
+    c->id = id;
+    placement_copy(&c->before, o->placement, o->rule);
+}
+
 void set_placement(FuncState *s, int id, const Placement *p)
 {
     const Op *op = s->func->ops.at[id];
     OpState *o = &s->op[id];
     if (s->keeps_journal)
-        vec_push(s->func->module->arena, &s->journal,
-                 ((Change){id, o->placement}));
-    o->placement = *p;
+        note_change(s->func->module->arena, &s->journal, s, id);
+    placement_copy(o->placement, p, o->rule);
     o->is_placed = true;
     o->out = placement_of(mesh_of(s), op, o->rule, op->noperand, p);
     for (int t = 0; t < op->noperand; t++)
@@ -140,6 +151,14 @@ typedef struct Best {
     Placement p, second;
     double price, second_price;
 } Best;
+
+static void start_search(Best *b, const FuncState *s, int id, const Op *value)
+{
+    b->s = s;
+    b->id = id;
+    b->value = value;
+    b->price = b->second_price = DBL_MAX; // p, second: not there yet
+}
 
 static bool asks_shared(const Best *b, const Placement *p)
 {
@@ -160,14 +179,15 @@ static void try_candidate(void *user, const Placement *p)
     Best *b = user;
     if (b->value && !asks_shared(b, p))
         return;
+    const Rule *r = b->s->op[b->id].rule;
     double price = price_placement(b->s, b->id, p);
     if (price < b->price * (1 - 1e-9)) {
-        b->second = b->p;
+        placement_copy(&b->second, &b->p, r);
         b->second_price = b->price;
-        b->p = *p;
+        placement_copy(&b->p, p, r);
         b->price = price;
     } else if (price < b->second_price) {
-        b->second = *p;
+        placement_copy(&b->second, p, r);
         b->second_price = price;
     }
 }
@@ -175,15 +195,16 @@ static void try_candidate(void *user, const Placement *p)
 bool place_op(PassContext *c, FuncState *s, int id)
 {
     OpState *o = &s->op[id];
-    Best b = {.s = s, .id = id, .price = DBL_MAX, .second_price = DBL_MAX};
+    Best b;
+    start_search(&b, s, id, NULL);
     double before =
-        o->is_placed ? price_placement(s, id, &o->placement) : DBL_MAX;
+        o->is_placed ? price_placement(s, id, o->placement) : DBL_MAX;
     for_each_candidate(c, s, id, try_candidate, &b);
     o->has_runner = b.second_price < DBL_MAX;
     if (o->has_runner && c->explain) {
         if (!o->runner)
-            o->runner = arena_new(c->arena, Placement, 1);
-        *o->runner = b.second;
+            o->runner = placement_new(c->arena, o->rule);
+        placement_copy(o->runner, &b.second, o->rule);
     }
     o->runner_price = b.second_price;
     o->price = b.price;
@@ -279,11 +300,8 @@ static void place_forward(PassContext *c, FuncState *s)
 
 bool place_on_shared(PassContext *c, FuncState *s, int id, const Op *value)
 {
-    Best b = {.s = s,
-              .id = id,
-              .value = value,
-              .price = DBL_MAX,
-              .second_price = DBL_MAX};
+    Best b;
+    start_search(&b, s, id, value);
     for_each_candidate(c, s, id, try_candidate, &b);
     if (b.price == DBL_MAX)
         return false;

@@ -32,7 +32,7 @@ typedef struct OpState {
     bool is_fixed; // by a wish, a param or a loop: never chosen
     bool is_stale; // something around it changed since it was chosen
     Rule *rule;    // NULL if it has none
-    Placement placement;
+    Placement *placement;
     Sharding out;           // of the result, as computed
     Sharding *demand;       // of each operand
     const Sharding *shared; // a sharding that is there for any user; or NULL
@@ -56,8 +56,10 @@ typedef struct PriceEntry {
 
 typedef struct Change { // of a placement
     int id;
-    Placement before;
+    Placement before; // as much of it as the op's rule has factors
 } Change;
+
+typedef VEC(Change) Changes;
 
 typedef struct FuncState {
     Func *func;
@@ -66,7 +68,7 @@ typedef struct FuncState {
     Sharding *result_demand; // of each result
     PriceEntry *prices;      // remembered, by hash
     bool keeps_journal;
-    VEC(Change) journal; // what set_placement changed, in order
+    Changes journal; // what set_placement changed, in order
 } FuncState;
 
 // Solves f; the shardings of its params stand in their ops. Of a loop body the
@@ -77,6 +79,8 @@ FuncState *solve_func(PassContext *c, Func *f, int carry);
 // Takes op `id` to its cheapest candidate; true if that is for the better.
 bool place_op(PassContext *c, FuncState *s, int id);
 void set_placement(FuncState *s, int id, const Placement *p);
+// Appends the placement that op `id` has.
+void note_change(Arena *a, Changes *list, const FuncState *s, int id);
 
 // Takes op `id` to its cheapest candidate that asks for its operand `value` as
 // it is shared; false if it has none.
