@@ -72,30 +72,32 @@ def check_gradients(dump, tensors, prefix="", bound=1e-5):
 
 
 def check_updates(dump, start, tensors, steps):
-    """What the steps added to each parameter, where the first gradient is not small: relative to the largest addition. A
-    weight without a gradient only decays, by so little that each step's rounding is seen."""
+    """What the steps added to each parameter, where the first gradient is not small: relative to the largest addition, and
+    beyond the rounding of the parameter itself, half an ulp a step: of a large weight that is as much as the bound."""
     found = []
     for name in start:
         entry = tensors[f"after_{steps}.{name}"]
         got, old = values_at(dump["param." + name], entry), values_at(start[name], entry)
-        change = [g - o for g, o in zip(got, old)]
-        slack = 0
         if entry["chosen"]:
             first = tensors["grad." + name]
             large = packed.chosen(first["values"], first["largest"])
-            change = [c for c, is_large in zip(change, large) if is_large]
-            slack = steps * 2.0 ** -24 * max(map(abs, old)) if first["largest"] == 0 else 0
-        found.append((worst(change, entry["values"]), UPDATE_BOUND * entry["largest"] + slack, name))
+            got, old = [g for g, is_large in zip(got, large) if is_large], [o for o, is_large in zip(old, large) if is_large]
+        off = [max(abs(g - o - w) - steps * 2.0 ** -24 * abs(o), 0) if g == g else float("inf")
+               for g, o, w in zip(got, old, entry["values"], strict=True)]
+        found.append((max(off, default=0), UPDATE_BOUND * entry["largest"], name))
     check_bounds(f"parameters differ after {steps} steps", found)
 
 
 def check_steps(metrics, numbers, bound=1e-5):
-    """Losses, norms and rates of the steps, relative."""
-    clipped = numbers.get("clipped") or [min(n, 1.0) for n in numbers["grad_norms"]]
-    for key, want in (("loss", numbers["losses"]), ("grad_norm", numbers["grad_norms"]), ("lr", numbers["lrs"]),
-                      ("grad_norm_clipped", clipped)):
-        check_bounds(f"{key} differs", [(abs(row[key] - w), bound * abs(w), f"step {row['step']}")
-                                        for row, w in zip(metrics, want, strict=True)])
+    """Those of losses, norms and rates of the steps that `numbers` has, relative."""
+    wanted_of = {"loss": numbers.get("losses"), "grad_norm": numbers.get("grad_norms"), "lr": numbers.get("lrs"),
+                 "grad_norm_clipped": numbers.get("clipped")}
+    if wanted_of["grad_norm"] and not wanted_of["grad_norm_clipped"]:
+        wanted_of["grad_norm_clipped"] = [min(n, 1.0) for n in wanted_of["grad_norm"]]
+    for key, want in wanted_of.items():
+        if want:
+            check_bounds(f"{key} differs", [(abs(row[key] - w), bound * abs(w), f"step {row['step']}")
+                                            for row, w in zip(metrics, want, strict=True)])
 
 
 def whole_entry(name, tensor, chosen=None):
