@@ -52,6 +52,12 @@ static Scalars read_scalars(const Run *r, double seconds)
     return s;
 }
 
+// A NaN has no sign that anyone would want to see.
+static double unsigned_nan(double x)
+{
+    return isnan(x) ? fabs(x) : x;
+}
+
 // One line a step; on a terminal each over the one before.
 static void tell(const Run *r, int64_t step, const Scalars *s)
 {
@@ -59,7 +65,8 @@ static void tell(const Run *r, int64_t step, const Scalars *s)
     fprintf(r->message, "%sstep %" PRId64, rewrites ? "\r" : "", step);
     for (int k = 0; k < NSCALAR; k++)
         if (s->is_there[k] && scalars[k].in_line)
-            fprintf(r->message, "  %s %.6g", scalars[k].name, s->value[k]);
+            fprintf(r->message, "  %s %.6g", scalars[k].name,
+                    unsigned_nan(s->value[k]));
     fprintf(r->message, "  %.4g tokens/s%s", s->tokens_per_s,
             rewrites ? "\033[K" : "\n");
     fflush(r->message);
@@ -103,7 +110,7 @@ static bool check_finite(Run *r, int64_t step, const Scalars *s)
         return true;
     char text[MAX_SAID];
     int n = snprintf(text, sizeof text, "step %" PRId64 ": %s is %g\n", step,
-                     scalars[bad].name, s->value[bad]);
+                     scalars[bad].name, unsigned_nan(s->value[bad]));
     const NanFound *first = nan_first(r->control->nan, r->nworker);
     if (first)
         snprintf(text + n, sizeof text - (size_t)n,
