@@ -9,7 +9,8 @@ import sys
 
 def main():
     source, target = sys.argv[1:]
-    tokens = array.array("H", open(source, "rb").read())
+    with open(source, "rb") as f:
+        tokens = array.array("H", list(f.read()))
     if sys.byteorder == "big":
         tokens.byteswap()
     with open(target, "wb") as f:
