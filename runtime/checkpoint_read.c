@@ -2,6 +2,7 @@
 // program's tensors, every file must have the size and the checksum that the
 // index gives, and the pieces of a tensor must be boxes that fill it.
 #define _GNU_SOURCE
+#include <ctype.h>
 #include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -105,12 +106,21 @@ static bool read_progress(Reader *r)
     return true;
 }
 
+// Letters, digits, dots and the like: fit for a message and for a path.
+static bool is_plain(const char *s)
+{
+    for (; s && *s; s++)
+        if (!isalnum((unsigned char)*s) && !strchr("._-", *s))
+            return false;
+    return s != NULL;
+}
+
 // The type of a tensor as the index has it.
 static bool read_type(const json_t *entry, SafeTensor *t)
 {
     t->dtype = json_string_value(json_object_get(entry, "dtype"));
     t->rank = read_numbers(entry, "shape", -1, t->dim);
-    return t->dtype && t->rank >= 0;
+    return is_plain(t->dtype) && t->rank >= 0;
 }
 
 static bool is_wanted(const Reader *r, const RtTensor *t)
@@ -199,7 +209,7 @@ static bool open_shard(const Reader *r, int i, const json_t *entry)
     const char *crc = json_string_value(json_object_get(entry, "crc32"));
     int64_t bytes;
     ShardSum sum;
-    if (!name || strchr(name, '/') || !crc ||
+    if (!is_plain(name) || !crc ||
         !read_count(entry, "bytes", &bytes))
         return fault(r, "a shard without file, bytes or crc32");
     if (asprintf(&c->shard_path[i], "%s/%s", c->path, name) < 0) {
