@@ -45,6 +45,7 @@ Plan *build_plan(Driver *d, const Built *b)
         .param = placed_of(d, f, f->ops.at, NULL, f->nparam),
         .result =
             placed_of(d, f, f->results.at, f->result_names.at, f->results.n),
+        .stores_all = d->o.debug_nan,
     };
     return plan_module(&d->arena, b->local, &placement);
 }

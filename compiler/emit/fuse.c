@@ -367,11 +367,12 @@ static void decide(Frame *f, Value *v)
 {
     if (v->kind == VALUE_view || (v->kind == VALUE_leaf && !is_uneven(v)))
         return;
-    if (v->kind == VALUE_open && try_inline(f, v)) {
+    bool is_open = v->kind == VALUE_open && !f->plan->stores_all;
+    if (is_open && try_inline(f, v)) {
         add_uses(f, v);
         return;
     }
-    if (v->kind == VALUE_open && try_repeat(f, v))
+    if (is_open && try_repeat(f, v))
         return;
     v->kind = VALUE_stored;
     if (value_lower(v) == LOWER_param || value_lower(v) == LOWER_result)

@@ -291,6 +291,7 @@ Plan *plan_module(Arena *a, const Module *m, const TensorPlacement *placement)
     Plan *p = arena_new(a, Plan, 1);
     p->arena = a;
     p->module = m;
+    p->stores_all = placement && placement->stores_all;
     Frame *f = new_frame(p, module_entry(m), NULL);
     add_params(f, placement);
     fuse_values(f);

@@ -19,6 +19,7 @@ typedef struct Placed {
 typedef struct TensorPlacement {
     const Placed *param;  // in order of the entry's params
     const Placed *result; // in order of its results
+    bool stores_all; // each op has a kernel, and can be told from others
 } TensorPlacement;
 
 typedef enum BufferClass {
@@ -89,6 +90,7 @@ typedef struct Tensor {
 typedef struct Plan {
     Arena *arena;
     const Module *module;
+    bool stores_all; // as in TensorPlacement
     VEC(Step) steps;
     VEC(Kernel *) kernels;
     VEC(Transfer *) transfers;

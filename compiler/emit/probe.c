@@ -19,9 +19,8 @@ static void print_op(const Op *op, FILE *f)
 
 static bool is_same(const Op *a, const Op *b)
 {
-    return a == b ||
-           (a->code == b->code && a->place && b->place && !a->name &&
-            !b->name && strcmp(a->place, b->place) == 0);
+    return a == b || (a->code == b->code && a->place && b->place && !a->name &&
+                      !b->name && strcmp(a->place, b->place) == 0);
 }
 
 // The ops of a nest in the order of their computation; each source line once.
