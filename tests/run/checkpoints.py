@@ -19,7 +19,7 @@ import time
 import golden
 import training
 
-CONFIG = "micro_dense"
+CONFIG = "micro_v3" if training.is_full() else "micro_dense"
 KILLS = 50 if training.is_full() else 8
 
 
@@ -70,19 +70,20 @@ def check_every(prog, folder):
     assert steps_in(saved) == ["step-00000004", "step-00000005"], f"kept {steps_in(saved)}"
 
 
-def check_interrupt(prog, folder):
-    saved = folder / "interrupted"
-    p = subprocess.Popen([prog, "--steps", "100000", "--save", saved], stdout=subprocess.DEVNULL,
-                         stderr=subprocess.PIPE, text=True)
+def check_interrupt(prog, folder, *extra):
+    """As a terminal does it: the whole group of processes gets the signal."""
+    saved = folder / "-".join(["interrupted", *extra])
+    p = subprocess.Popen([prog, "--steps", "100000", "--save", saved, *extra], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                         text=True, start_new_session=True)
     for line in p.stderr:
         if line.startswith("step 3 "):
             break
-    p.send_signal(signal.SIGINT)
+    os.killpg(p.pid, signal.SIGINT)
     said = p.stderr.read()
-    assert p.wait(60) == 0, f"exit code {p.returncode} after an interrupt"
-    assert "stopped after step" in said, said
+    assert p.wait(60) == 0, f"exit code {p.returncode} after an interrupt: {said}"
     assert len(steps_in(saved)) == 1, f"saved {steps_in(saved)}"
     last = int(steps_in(saved)[0].removeprefix("step-"))
+    assert f"stopped after step {last}\n" in said, said
     _, rest, _ = train(prog, 1, "--load", saved)
     assert rest[0][0] == last + 1, f"after step {last} came {rest}"
 
@@ -179,7 +180,8 @@ def main(shardc):
         others = [build(shardc, folder, mesh) for mesh in ("fsdp=2,tensor=2", "fsdp=1")]
         check_resume(prog, others, folder)
         check_every(prog, folder)
-        check_interrupt(prog, folder)
+        for extra in ([], ["--workers", "1"], ["--isolate"]):
+            check_interrupt(prog, folder, *extra)
         check_faults(prog, folder)
         check_full_disk(prog, folder)
         check_data(prog, folder)
