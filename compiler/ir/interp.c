@@ -184,11 +184,14 @@ static double **run_loop(const Interp *x, const Func *f, const Op *op,
         int64_t slice = l.is_reverse ? l.trip - 1 - turn : turn;
         take_turn(x, &l, slice, value, out, in);
         double **result = run_func(x, l.body, in);
-        for (int64_t k = 0; k < l.body->results.n * n; k++) {
+        for (int64_t k = l.carry * n; k < l.body->results.n * n; k++) {
             int64_t count = type_count(&l.body->results.at[k / n]->type);
-            int64_t at = k / n < l.carry ? 0 : slice * count;
-            memcpy(out[k] + at, result[k], sizeof(double) * (size_t)count);
+            memcpy(out[k] + slice * count, result[k],
+                   sizeof(double) * (size_t)count);
         }
+        // Not copied: a turn may leave what was carried into it.
+        for (int64_t k = 0; k < l.carry * n; k++)
+            out[k] = result[k];
     }
     return out;
 }
