@@ -1,5 +1,6 @@
 #include "driver/interpret.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,12 +66,26 @@ static bool check_ids(const Func *entry, const SafeFile *f, const Op *p,
     return true;
 }
 
+static double *make_state(Driver *d, const Op *p)
+{
+    double *x = arena_new(&d->arena, double, (size_t)type_count(&p->type) + 1);
+    if (first_values(p, x))
+        return x;
+    fprintf(stderr,
+            "state %s: its first values are random; not with "
+            "--interpret\n",
+            p->name);
+    return NULL;
+}
+
 // The whole tensor of an entry's param, from its file; NULL after saying what
 // is wrong with it, in the words of runtime/inputs.c.
 static double *read_param(Driver *d, const Files *files, const Func *entry,
                           const Op *p)
 {
     const char *class = op_str(p, A_class);
+    if (is_state(p))
+        return make_state(d, p);
     bool is_weight = class && strcmp(class, "param") == 0;
     const SafeFile *f = is_weight ? &files->load : &files->feed;
     if (!f->path) {
@@ -142,20 +157,26 @@ static double *join_parts(Driver *d, const Mesh *m, const Op *v,
 static bool dump(Driver *d, const Func *f, double *const result[])
 {
     OutFile out;
+    int n = 0;
     SafeTensor *t = arena_new(&d->arena, SafeTensor, (size_t)f->results.n);
     for (int i = 0; i < f->results.n; i++) {
         const Type *type = &f->results.at[i]->type;
-        t[i] = (SafeTensor){.name = f->result_names.at[i],
+        if (!is_dumped(f, i))
+            continue;
+        t[n] = (SafeTensor){.name = f->result_names.at[i],
                             .dtype = safetensors_dtype((RtDType)type->dtype),
                             .rank = type->rank,
-                            .begin = i ? t[i - 1].end : 0};
-        memcpy(t[i].dim, type->dim, sizeof *type->dim * (size_t)type->rank);
-        t[i].end = t[i].begin + type_bytes(type);
+                            .begin = n ? t[n - 1].end : 0};
+        memcpy(t[n].dim, type->dim, sizeof *type->dim * (size_t)type->rank);
+        t[n].end = t[n].begin + type_bytes(type);
+        n++;
     }
     outfile_begin(&out, d->o.dump, stderr);
-    safetensors_begin(&out, t, f->results.n);
+    safetensors_begin(&out, t, n);
     for (int i = 0; i < f->results.n; i++) {
         const Type *type = &f->results.at[i]->type;
+        if (!is_dumped(f, i))
+            continue;
         char *bytes = arena_new(&d->arena, char, (size_t)type_bytes(type) + 1);
         for (int64_t k = 0; k < type_count(type); k++)
             write_value(bytes + k * dtype_bytes[type->dtype], type->dtype,
@@ -168,7 +189,7 @@ static bool dump(Driver *d, const Func *f, double *const result[])
 static void print_scalars(const Func *f, double *const result[])
 {
     for (int i = 0; i < f->results.n; i++)
-        if (f->results.at[i]->type.rank == 0)
+        if (is_printed(f, i))
             printf("%s %.7g\n", f->result_names.at[i], result[i][0]);
 }
 
@@ -189,6 +210,31 @@ static bool read_inputs(Driver *d, const Files *files, const Module *m,
     return ok;
 }
 
+// A step after the other, or the forward pass. The results of the last one;
+// NULL after saying why there are none.
+static double **run_steps(Driver *d, const Module *m, const Func *sharded,
+                          const double *in[])
+{
+    int64_t n = m->form == FORM_local ? m->mesh.ndevice : 1;
+    FILE *metrics = d->o.metrics ? fopen(d->o.metrics, "we") : NULL;
+    double **out = module_interp(&d->arena, m, in);
+    for (int step = 1;; step++) {
+        if (metrics)
+            write_row(metrics, sharded, n, out, step);
+        if (step >= d->o.steps)
+            break;
+        carry_on(sharded, n, out, in);
+        out = module_interp(&d->arena, m, in);
+    }
+    bool failed = d->o.metrics && !metrics;
+    if (metrics)
+        failed = (ferror(metrics) | fclose(metrics)) != 0;
+    if (failed)
+        fprintf(stderr, "%s: cannot write: %s\n", d->o.metrics,
+                strerror(errno));
+    return failed ? NULL : out;
+}
+
 static int run_files(Driver *d, const Module *m, const Func *sharded,
                      const Files *files)
 {
@@ -197,7 +243,9 @@ static int run_files(Driver *d, const Module *m, const Func *sharded,
         arena_new(&d->arena, const double *, (size_t)(sharded->nparam * n + 1));
     if (!read_inputs(d, files, m, sharded, in))
         return EXIT_DIAGNOSTICS;
-    double **out = module_interp(&d->arena, m, in);
+    double **out = run_steps(d, m, sharded, in);
+    if (!out)
+        return EXIT_DIAGNOSTICS;
     double **whole = arena_new(&d->arena, double *, (size_t)sharded->results.n);
     for (int i = 0; i < sharded->results.n; i++)
         whole[i] = n == 1 ? out[i]
@@ -219,6 +267,7 @@ int run_interpreter(Driver *d, const Built *b)
     bool ok = !d->o.load || safetensors_open(d->o.load, stderr, &files.load);
     ok &= !d->o.feed || safetensors_open(d->o.feed, stderr, &files.feed);
     ok &= !d->o.dump || outfile_probe(d->o.dump, stderr);
+    ok &= !d->o.metrics || outfile_probe(d->o.metrics, stderr);
     int code = ok ? run_files(d, m, module_entry(b->sharded), &files)
                   : EXIT_DIAGNOSTICS;
     if (files.load.path)

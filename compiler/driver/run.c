@@ -51,6 +51,8 @@ int command_run(Driver *d)
         fputs("shardc: --entry step goes with --steps N\n", stderr);
         return EXIT_USAGE;
     }
+    if (d->o.interpret && !can_interpret_training(&d->o))
+        return EXIT_USAGE;
     if (!build_forms(d, entry, FORM_local, &b))
         return EXIT_DIAGNOSTICS;
     if (d->o.interpret)
